@@ -4,7 +4,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The programs of `bpf/`.
-const PROGRAMS: &[&str] = &["follow", "wire", "meld", "cdbe", "cdbe_check", "meld_check"];
+const PROGRAMS: &[&str] = &[
+    "follow",
+    "wire",
+    "meld",
+    "cdbe",
+    "cdbe_check",
+    "follow_check",
+    "meld_check",
+];
 
 fn main() {
     println!("cargo:rerun-if-changed=bpf");

@@ -62,7 +62,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ),
     (
         "network",
-        &["units", "rnis", "queue", "radio", "ran", "scenario"],
+        &["units", "rnis", "queue", "radio", "cc", "ran", "scenario"],
     ),
     (
         "sim",
@@ -82,7 +82,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "quinn-cc",
         ],
     ),
-    ("kernel-cc", &["units", "cc", "daemon"]),
+    ("kernel-cc", &["units", "cc", "rapid", "daemon"]),
     (
         "pep",
         &[

@@ -97,12 +97,13 @@ impl EdgeConfig {
             self.plain_after.to_string(),
             format!("no less than report-max-age ({max_age}), after which windows decay"),
         )?;
-        range(
-            "check-interval",
-            !self.check_interval.is_zero(),
-            self.check_interval.to_string(),
-            "more than 0 s".to_owned(),
-        )?;
+        for (field, time) in [
+            ("check-interval", self.check_interval),
+            ("max-closed", self.shown.max_closed),
+        ] {
+            let expected = "more than 0 s".to_owned();
+            range(field, !time.is_zero(), time.to_string(), expected)?;
+        }
         let is_share = |share: f64| (0.0..=1.0).contains(&share);
         for (field, share) in [
             ("window-step", self.shown.window_step),
@@ -117,6 +118,17 @@ impl EdgeConfig {
             self.shown.min_window.to_string(),
             "0 to 64 segments".into(),
         )?;
+        for (field, factor) in [
+            ("reopen-factor", self.shown.reopen_factor),
+            ("unsent-step", self.unsent.unsent_step),
+        ] {
+            range(
+                field,
+                (1..=64).contains(&factor),
+                factor.to_string(),
+                "1 to 64".into(),
+            )?;
+        }
         let UnsentBound {
             unsent_min,
             unsent_max,
@@ -205,6 +217,12 @@ mod tests {
             ("pacing-step is", refused(|c| c.pacing_step = f64::NAN)),
             ("unsent-share is", refused(|c| c.unsent.unsent_share = -0.1)),
             ("min-window is", refused(|c| c.shown.min_window = 65)),
+            ("reopen-factor is", refused(|c| c.shown.reopen_factor = 0)),
+            (
+                "max-closed is",
+                refused(|c| c.shown.max_closed = Duration::ZERO),
+            ),
+            ("unsent-step is", refused(|c| c.unsent.unsent_step = 65)),
             ("young-window is", refused(|c| c.young_window = Bytes::ZERO)),
             (
                 "unsent-min is",

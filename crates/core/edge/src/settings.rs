@@ -28,7 +28,7 @@ pub enum Setting<'a> {
 
 impl EdgeConfig {
     /// Every value but the mode, by its key. `report-max-age` comes before `plain-after`, whose least it is.
-    pub fn settings(&mut self) -> [(&'static str, Setting<'_>); 21] {
+    pub fn settings(&mut self) -> [(&'static str, Setting<'_>); 24] {
         use Setting as S;
         // a field that is added has to be listed
         let Self {
@@ -57,12 +57,15 @@ impl EdgeConfig {
         let ShownWindow {
             min_window,
             closed_windows,
+            reopen_factor,
+            max_closed,
             window_step,
         } = shown;
         let UnsentBound {
             unsent_share,
             unsent_min,
             unsent_max,
+            unsent_step,
         } = unsent;
         [
             ("slow-threshold", S::Number(slow_threshold)),
@@ -74,10 +77,13 @@ impl EdgeConfig {
             ("young-window", S::Bytes(young_window)),
             ("min-window", S::Count(min_window)),
             ("closed-windows", S::Flag(closed_windows)),
+            ("reopen-factor", S::Count(reopen_factor)),
+            ("max-closed", S::Duration(max_closed)),
             ("window-step", S::Number(window_step)),
             ("unsent-share", S::Number(unsent_share)),
             ("unsent-min", S::Bytes(unsent_min)),
             ("unsent-max", S::Bytes(unsent_max)),
+            ("unsent-step", S::Count(unsent_step)),
             ("pacing-step", S::Number(pacing_step)),
             ("check-interval", S::Duration(check_interval)),
             ("target-queue", S::Duration(target_queue)),

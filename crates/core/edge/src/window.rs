@@ -9,9 +9,10 @@
 //!   following   each acknowledgement shows the window; set anew if
 //!               |window - shown| >= max(window_step x min(decided, cap), MSS)
 //!       |  window < min_window x MSS
-//!       v                                          ^  window >= 4 x min_window x MSS
+//!       v                                          ^  window >= reopen_factor x min_window x MSS
 //!   closed      acknowledgements show no more; credit of a window is given at once if
-//!               window >= max(2 x what the server has left, min_window x MSS)
+//!               window >= max(2 x what the server has left, min_window x MSS);
+//!               after max_closed without any, credit of min_window x MSS whatever is decided
 //! ```
 //!
 //! Linux by itself opens a closed window only as data is acknowledged, which a server that has none left
@@ -25,14 +26,19 @@
 //! A budget of less than `min_window` that is not nothing is `min_window` while nothing waits: no flow stands still for
 //! being small. Windows that are not budgets do not close.
 //!
+//! *Relief*: a window that has been closed for `max_closed` is opened to the least. Whatever the radio is reported to
+//! carry, no flow stands still, and no byte that was left unread stays so. A driver calls [`ServerWindow::relief`] by
+//! [`ServerWindow::relief_at`], or as often as it looks at its flows anyway.
+//!
 //! The step keeps small changes from costing a system call and an acknowledgement each.
 
 use rapid::WanWindow;
 use serde::{Deserialize, Serialize};
-use units::Bytes;
+use units::{Bytes, Duration, Instant};
 
-/// A closed window is followed again from so many times the least on.
-const REOPENED: u64 = 4;
+/// Credit is worth showing from so many times what the server has left on. No key: it is the kernel's own condition
+/// for the update by which a driver shows credit, and with another the two would part.
+const CREDIT_FACTOR: u64 = 2;
 
 /// The rule with its constants.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,20 +49,37 @@ pub struct ShownWindow {
     /// Below that the window is closed, if the driver can open it again at once.
     #[serde(default = "yes")]
     pub closed_windows: bool,
+    /// A closed window is followed again from so many times the least on (1 to 64).
+    #[serde(default = "reopen_factor")]
+    pub reopen_factor: u64,
+    /// A window that has been closed for so long is opened to the least, whatever is decided; more than 0.
+    #[serde(default = "max_closed")]
+    pub max_closed: Duration,
     /// A changed window is shown if it differs by this share of the decided one, and by a segment (0 to 1).
     pub window_step: f64,
 }
 
+// what recordings have that were made before there were these keys
 fn yes() -> bool {
     true
 }
 
+fn reopen_factor() -> u64 {
+    4
+}
+
+fn max_closed() -> Duration {
+    Duration::from_secs(1)
+}
+
 impl Default for ShownWindow {
-    /// Two segments, closed below; a sixteenth.
+    /// Two segments, closed below, for no more than a second, and until there is room for eight; a sixteenth.
     fn default() -> Self {
         Self {
             min_window: 2,
-            closed_windows: true,
+            closed_windows: yes(),
+            reopen_factor: reopen_factor(),
+            max_closed: max_closed(),
             window_step: 1.0 / 16.0,
         }
     }
@@ -102,6 +125,8 @@ enum State {
     /// The server may send up to this, as far as is known: cumulative, of what is received.
     Closed {
         until: Bytes,
+        /// When it was closed, or shown last.
+        since: Instant,
     },
 }
 
@@ -135,7 +160,7 @@ impl ServerWindow {
     pub fn shown(&self, received: Bytes) -> Bytes {
         match self.state {
             State::Following { shown } => shown,
-            State::Closed { until } => until.saturating_sub(received),
+            State::Closed { until, .. } => until.saturating_sub(received),
         }
     }
 
@@ -157,14 +182,35 @@ impl ServerWindow {
             }
             (State::Following { .. }, None) => Some(Change::Close),
             (State::Closed { .. }, None) => None,
-            (State::Closed { until }, Some(window)) => {
+            (State::Closed { until, .. }, Some(window)) => {
                 let left = until.saturating_sub(of.received);
-                if window >= self.min_bytes() * REOPENED {
+                if window >= self.min_bytes() * self.rule.reopen_factor {
                     Some(Change::Open(window))
                 } else {
-                    (window >= left * 2).then_some(Change::Credit(window))
+                    (window >= left * CREDIT_FACTOR).then_some(Change::Credit(window))
                 }
             }
+        }
+    }
+
+    /// The least is to be shown at once, for the window has been closed for too long.
+    pub fn relief(&self, now: Instant) -> Option<Change> {
+        let is_due = self.relief_at().is_some_and(|at| at <= now);
+        is_due.then(|| Change::Credit(self.min_bytes()))
+    }
+
+    /// When that will be, if nothing is shown before.
+    pub fn relief_at(&self) -> Option<Instant> {
+        match self.state {
+            State::Following { .. } => None,
+            State::Closed { since, .. } => Some(since + self.rule.max_closed),
+        }
+    }
+
+    /// A driver that can close only as data waits does so now: until now acknowledgements showed the least.
+    pub fn is_shut(&mut self, now: Instant) {
+        if let State::Closed { since, .. } = &mut self.state {
+            *since = now;
         }
     }
 
@@ -177,21 +223,21 @@ impl ServerWindow {
     }
 
     /// It has been done.
-    pub fn has_changed(&mut self, change: Change, received: Bytes) {
+    pub fn has_changed(&mut self, now: Instant, change: Change, received: Bytes) {
+        let closed = |until| State::Closed { until, since: now };
         self.state = match change {
             Change::Follow(shown) | Change::Open(shown) => State::Following { shown },
             // what of the last window is left is not known: at least nothing
-            Change::Close => State::Closed { until: received },
-            Change::Credit(window) => State::Closed {
-                until: received + window,
-            },
+            Change::Close => closed(received),
+            Change::Credit(window) => closed(received + window),
         };
     }
 
     /// It was not shown, since the server has more than half of such a window left.
-    pub fn is_refused(&mut self, window: Bytes, received: Bytes) {
-        if let State::Closed { until } = &mut self.state {
-            *until = (*until).max(received + window / 2 + Bytes::new(1));
+    pub fn is_refused(&mut self, now: Instant, window: Bytes, received: Bytes) {
+        if let State::Closed { until, since } = &mut self.state {
+            *until = (*until).max(received + window / CREDIT_FACTOR + Bytes::new(1));
+            *since = now;
         }
     }
 
@@ -203,6 +249,11 @@ impl ServerWindow {
     /// Size of its segments.
     pub fn mss(&self) -> Bytes {
         self.mss
+    }
+
+    /// A window that has been closed for so long is opened to the least.
+    pub(crate) fn max_closed(&self) -> Duration {
+        self.rule.max_closed
     }
 
     /// The least window that is shown, bytes.
@@ -234,6 +285,7 @@ mod tests {
 
     const MSS: u64 = 1448;
     const CAP: u64 = 4_000_000;
+    const NOW: Instant = Instant::from_nanos(7_000_000_000);
 
     fn at(shown: u64) -> ServerWindow {
         ServerWindow::new(ShownWindow::default(), Bytes::new(MSS), Bytes::new(shown))
@@ -262,7 +314,7 @@ mod tests {
 
     fn closed_at(received: u64) -> ServerWindow {
         let mut window = at(20 * MSS);
-        window.has_changed(Change::Close, Bytes::new(received));
+        window.has_changed(NOW, Change::Close, Bytes::new(received));
         window
     }
 
@@ -306,7 +358,7 @@ mod tests {
         assert_eq!(window.change(one_less, now(100_000)), None);
         let credit = Change::Credit(Bytes::new(2 * MSS));
         assert_eq!(window.change(one_less, now(99_999)), Some(credit));
-        window.has_changed(credit, Bytes::new(1_000_000));
+        window.has_changed(NOW, credit, Bytes::new(1_000_000));
         assert_eq!(window.change(one_less, now(99_999)), None);
         assert!(!window.may_block(Bytes::new(1_000_000)));
         // one segment of the two has come
@@ -330,6 +382,45 @@ mod tests {
     }
 
     #[test]
+    fn a_window_that_has_been_closed_for_too_long_is_opened_to_the_least() {
+        let second = ShownWindow::default().max_closed;
+        let just_before = |at: Instant| Instant::from_nanos(at.as_nanos() - 1);
+        assert_eq!(at(20 * MSS).relief_at(), None);
+        assert_eq!(at(20 * MSS).relief(NOW + second), None);
+        let mut window = closed_at(7_000);
+        let least = Some(Change::Credit(Bytes::new(2 * MSS)));
+        let is_relieved_after = |window: &ServerWindow, since: Instant| {
+            let at = since + second;
+            assert_eq!(window.relief_at(), Some(at));
+            assert_eq!(window.relief(just_before(at)), None);
+            assert_eq!(window.relief(at), least);
+            at
+        };
+        let at = is_relieved_after(&window, NOW);
+        // each credit counts anew, and so does one that was refused, and that it is closed only now
+        window.has_changed(at, Change::Credit(Bytes::new(2 * MSS)), Bytes::new(7_000));
+        let at = is_relieved_after(&window, at);
+        window.is_refused(at, Bytes::new(2 * MSS), Bytes::new(7_000));
+        let at = is_relieved_after(&window, at);
+        window.is_shut(at + second);
+        is_relieved_after(&window, at + second);
+    }
+
+    #[test]
+    fn how_long_and_how_far_is_the_rules() {
+        let rule = ShownWindow {
+            reopen_factor: 2,
+            max_closed: Duration::from_millis(30),
+            ..ShownWindow::default()
+        };
+        let mut window = ServerWindow::new(rule, Bytes::new(MSS), Bytes::new(20 * MSS));
+        window.has_changed(NOW, Change::Close, Bytes::ZERO);
+        let open = Some(Change::Open(Bytes::new(4 * MSS)));
+        assert_eq!(window.change(budget(4 * MSS), passing(0, 0)), open);
+        assert_eq!(window.relief_at(), Some(NOW + Duration::from_millis(30)));
+    }
+
+    #[test]
     fn a_flow_with_less_than_the_least_has_it_while_nothing_waits() {
         let window = closed_at(0);
         let credit = Some(Change::Credit(Bytes::new(2 * MSS)));
@@ -341,7 +432,7 @@ mod tests {
     #[test]
     fn what_was_not_shown_leaves_the_server_half_of_it() {
         let mut window = closed_at(7_000);
-        window.is_refused(Bytes::new(2 * MSS), Bytes::new(7_000));
+        window.is_refused(NOW, Bytes::new(2 * MSS), Bytes::new(7_000));
         assert_eq!(window.shown(Bytes::new(7_000)), Bytes::new(MSS + 1));
         assert!(window.is_closed() && !window.may_block(Bytes::new(7_000)));
         // nor is it tried again for the same

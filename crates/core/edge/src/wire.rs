@@ -18,7 +18,7 @@
 
 use crate::{Passing, ServerWindow};
 use rapid::WanWindow;
-use units::{Bytes, Duration};
+use units::{Bytes, Duration, Instant};
 
 /// An update shows at least what may arrive in this time.
 const UPDATE_INTERVAL: Duration = Duration::from_micros(250);
@@ -117,6 +117,33 @@ impl Exact {
     }
 }
 
+/// When a server that has been shown less than a segment for too long is shown the least, whatever is decided.
+#[derive(Clone, Copy, Debug)]
+pub struct Relief {
+    /// Size of its segments.
+    mss: Bytes,
+    /// What it is shown then.
+    pub least: Bytes,
+    /// For so long.
+    max_closed: Duration,
+}
+
+impl Relief {
+    /// It is due, for a server that has so much of its window left; `blocked_at` is since when that has been too little.
+    pub fn is_due(&self, now: Instant, left: Bytes, blocked_at: &mut Option<Instant>) -> bool {
+        if left >= self.mss {
+            *blocked_at = None;
+            return false;
+        }
+        let since = *blocked_at.get_or_insert(now);
+        let is_due = now.saturating_since(since) >= self.max_closed;
+        if is_due {
+            *blocked_at = None;
+        }
+        is_due
+    }
+}
+
 /// The low bits of a number of bytes.
 fn low(bytes: Bytes) -> u32 {
     bytes.get() as u32
@@ -146,6 +173,15 @@ impl ServerWindow {
             order: Order::Edge(low(edge)),
             edge: Some(edge),
             step: self.update_step(whole.min(of.cap), rtt),
+        }
+    }
+
+    /// What ends a window that has been closed for too long, where every window can be shown.
+    pub fn exact_relief(&self) -> Relief {
+        Relief {
+            mss: self.mss(),
+            least: self.min_bytes(),
+            max_closed: self.max_closed(),
         }
     }
 
@@ -188,6 +224,20 @@ mod tests {
             ..ShownWindow::default()
         };
         ServerWindow::new(rule, Bytes::new(MSS), Bytes::new(14_600))
+    }
+
+    #[test]
+    fn a_server_that_has_been_shown_too_little_for_too_long_is_shown_the_least() {
+        let relief = rule(true).exact_relief();
+        assert_eq!(relief.least, Bytes::new(2 * MSS));
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let mut blocked_at = None;
+        let mut is_due = |ms, left| relief.is_due(at(ms), Bytes::new(left), &mut blocked_at);
+        assert!(!is_due(0, MSS - 1) && !is_due(999, 0));
+        assert!(is_due(1_000, 0));
+        // it counts anew from then on, and after each whole segment
+        assert!(!is_due(1_500, 0) && !is_due(2_499, 0) && !is_due(2_499, MSS));
+        assert!(!is_due(2_500, 0) && !is_due(3_499, 0) && is_due(3_500, 0));
     }
 
     fn exact(decided: WanWindow, waiting: u64, received: u64) -> Exact {

@@ -2,9 +2,17 @@
 //!
 //! Its cwnd is the window that the allocator sets, whatever is lost: losses on the radio are
 //! repaired by retransmission without slowing down.
+//!
+//! A window may end within a segment. No sender sends a part of one (RFC 9293 3.8.6.2.1), so that one that counts in
+//! bytes uses it down to whole segments by itself; [`FollowAllocation::segments`] is the same for one that counts in
+//! segments, which is the kernel's (`kernel-cc`, `bpf/follow_model.h`). The allocator reckons with that: what is
+//! rounded away of one flow's window it gives to another's (`default_mode/segments.rs`).
 
 use cc::{AckSample, Allocation, CongestionControl, Ctx, LossSample, PacketStamp, Sent};
-use units::{BitRate, Bytes};
+use units::{BitRate, Bytes, Packets};
+
+/// The least window, segments: with less nothing would ever be sent.
+pub const MIN_SEGMENTS: u64 = 1;
 
 /// A congestion control that follows its allocation.
 #[derive(Clone, Debug)]
@@ -21,6 +29,11 @@ impl FollowAllocation {
             pacing_rate: None,
         };
         Self { allocation, mss }
+    }
+
+    /// The window of a sender that counts in segments, rounded down, at most `max`.
+    pub fn segments(&self, max: Packets) -> Packets {
+        Packets::new(self.cwnd().get() / self.mss.get().max(1)).min(max)
     }
 }
 
@@ -45,12 +58,32 @@ impl CongestionControl for FollowAllocation {
         self.allocation = allocation;
     }
     fn cwnd(&self) -> Bytes {
-        self.allocation.window.max(self.mss)
+        self.allocation.window.max(self.mss * MIN_SEGMENTS)
     }
     fn pacing_rate(&self) -> Option<BitRate> {
         self.allocation.pacing_rate
     }
     fn governs_recovery(&self) -> bool {
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_in_segments_is_what_one_in_bytes_lets_pass() {
+        const MSS: u64 = 1448;
+        for bytes in (0..20 * MSS).step_by(97).chain([2 * MSS - 1, 2 * MSS]) {
+            let follow = FollowAllocation::new(Bytes::new(MSS), Bytes::new(bytes));
+            let mut sent = 0;
+            while Bytes::new((sent + 1) * MSS) <= follow.cwnd() {
+                sent += 1;
+            }
+            let found = follow.segments(Packets::new(15));
+            assert_eq!(found, Packets::new(sent.min(15)), "{bytes} B");
+            assert!(sent >= MIN_SEGMENTS);
+        }
     }
 }

@@ -24,4 +24,4 @@ mod test_support;
 
 pub use allocator::{Allocator, Decision, FlowId, FlowOpened, FlowTelemetry, WanWindow};
 pub use config::{AllocatorConfig, ConfigError, Mode, Part, Reading};
-pub use follow::FollowAllocation;
+pub use follow::{FollowAllocation, MIN_SEGMENTS};

@@ -1,10 +1,11 @@
 /* A congestion control that follows the window that the proxy's control thread sets, and reports it
- * what the connection does. It decides nothing.
+ * what the connection does. It decides nothing but how bytes become segments (follow_model.h).
  *
  * Each connection under control has a slot of two arrays that user space has mapped: `control`,
  * which only user space writes, and `telemetry`, which only this program writes. Which slot is stated
  * in the socket's storage, with the number of times that the slot has been used: a socket whose
  * slot has been given to another must neither read nor write it. */
+#include "follow_model.h"
 #include "kernel.h"
 
 #define SLOTS 16384
@@ -12,13 +13,6 @@
 struct place {
 	u32 slot;
 	u32 use;
-};
-
-struct control {
-	u64 window;      /* bytes; 0: not decided yet */
-	u64 pacing_rate; /* byte/s; 0: no pacing */
-	u64 use;
-	u64 unused;
 };
 
 struct telemetry {
@@ -58,11 +52,6 @@ struct {
 	TYPE(value, struct telemetry);
 } telemetry SEC(".maps");
 
-/* What the kernel keeps at least, segments. */
-#define MIN_CWND 2
-/* No pacing. */
-#define UNPACED (~0UL)
-
 SEC("struct_ops")
 void follow_init(u64 *ctx)
 {
@@ -90,20 +79,8 @@ u32 follow_undo_cwnd(u64 *ctx)
 
 static void apply(struct tcp_sock *tp, struct sock *sk, const struct control *wanted)
 {
-	u32 mss = tp->mss_cache;
-	u64 window = wanted->window;
-	u64 cwnd;
-
-	sk->sk_pacing_rate = wanted->pacing_rate ? wanted->pacing_rate : UNPACED;
-	if (!window || !mss)
-		return;
-	/* rounded to the nearest segment, so that the mean is what was wanted */
-	cwnd = (window + mss / 2) / mss;
-	if (cwnd < MIN_CWND)
-		cwnd = MIN_CWND;
-	if (cwnd > tp->snd_cwnd_clamp)
-		cwnd = tp->snd_cwnd_clamp;
-	tp->snd_cwnd = cwnd;
+	sk->sk_pacing_rate = pacing_of(wanted);
+	tp->snd_cwnd = cwnd_of(wanted, tp->mss_cache, tp->snd_cwnd, tp->snd_cwnd_clamp);
 }
 
 static void update(const struct tcp_sock *tp, struct telemetry *reported, u64 use)

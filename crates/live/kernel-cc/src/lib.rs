@@ -2,14 +2,14 @@
 //!
 //! ```text
 //!   user space                        kernel
-//!   windows of the proxy --> map ---> FOLLOW -\
+//!   windows of the proxy --> map ---> follow -\
 //!   radio reports ---------> map ---> meld ----+--> cwnd and pacing rate of each connection
 //!   a client's TCP option ----------> cdbe ---/
 //! ```
 //!
 //! | program | what it does |
 //! | --- | --- |
-//! | [`FOLLOW`] | follows a window that user space sets: the proxy's (crate `pep`) |
+//! | [`follow`] | follows a window that user space sets: the proxy's (crate `pep`) |
 //! | [`WIRE`] | no congestion control: sets the window that segments show, where they leave an interface: the proxy's |
 //! | [`meld`] | MELD round the kernel's Reno and Cubic |
 //! | [`cdbe`] | CDBE: a client that reports its bandwidth, a server that paces by it |
@@ -17,19 +17,19 @@
 //! [`Loaded`] registers a program under a name of this process: names of congestion controls are global
 //! to the machine. Needs Linux 6.4, `CAP_BPF` and `CAP_NET_ADMIN`.
 //!
-//! What is decided in `meld` and `cdbe` is the core's, to the bit: their models in C (`bpf/*_model.h`) are
-//! compared with crate `cc` event by event.
+//! What is decided in them is the core's, to the bit: their models in C (`bpf/*_model.h`) are compared with crates
+//! `cc` and `rapid` event by event.
 //!
 //! What this crate is *not*: it opens no socket and reads no radio report.
 
 pub mod cdbe;
+pub mod follow;
 mod load;
 pub mod meld;
+#[cfg(test)]
+mod native;
 
 pub use load::{Loaded, Naming, error_of};
-
-/// The compiled program that follows a window (`bpf/follow.bpf.c`).
-pub const FOLLOW: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/follow.bpf.o"));
 
 /// The compiled program that sets the window of segments (`bpf/wire.bpf.c`), of section [`WIRE_SECTION`].
 pub const WIRE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/wire.bpf.o"));

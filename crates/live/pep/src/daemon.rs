@@ -1,6 +1,6 @@
 //! The daemon as a whole: it starts and stops the parts, reloads, and hands over.
 
-use crate::config::{Config, Interception as Way, Source};
+use crate::config::{Config, Interception as Way};
 use crate::control::{Control, ControlEvent, Snapshot};
 use crate::dashboard;
 use crate::error::PepError;
@@ -16,6 +16,7 @@ use crate::upgrade::{self, Copies, Duty, Inherited, Predecessor, Request};
 use crate::wire::Shown;
 use crate::{admin, descriptors, memory, metrics, overflow, privileges};
 use daemon::{clock, start_log};
+use report_source::ReportSource;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 use std::net::TcpListener;
@@ -244,7 +245,7 @@ struct ControlParts {
     control: Control,
     events: Receiver<ControlEvent>,
     sender: Sender<ControlEvent>,
-    source: Option<(Source, ReportSink)>,
+    source: Option<(ReportSource, ReportSink)>,
     writer: Option<Writer>,
     stop: Arc<AtomicBool>,
 }

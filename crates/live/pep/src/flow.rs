@@ -12,6 +12,7 @@ use crate::relay::{Waker, set_receive_buffer};
 use crate::sys;
 use crate::window::Window;
 use crate::wire::WireSlot;
+use daemon::clock;
 use edge::Change;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -111,7 +112,8 @@ impl Flow {
     /// Shows the server the window that is decided, for what waits here now. What only the thread can do that
     /// relays the flow, it is woken for.
     pub(crate) fn show_window(&self) {
-        let due = self.follow_window().filter(|change| match change {
+        let due = self.follow_window(clock::now());
+        let due = due.filter(|change| match change {
             // by a read of what is unread
             Change::Credit(_) => self.meters.wan_unread.load(Relaxed) > 0,
             _ => true,
@@ -124,7 +126,7 @@ impl Flow {
     }
 
     /// As [`Self::show_window`] for the thread that relays the flow: what is to be shown at once is returned.
-    pub(crate) fn follow_window(&self) -> Option<Change> {
+    pub(crate) fn follow_window(&self, now: Instant) -> Option<Change> {
         if let Some(wire) = self.wire() {
             wire.show(&self.wan, || {
                 let (waiting, received) = (self.meters.waiting_down(), self.meters.received());
@@ -134,7 +136,7 @@ impl Flow {
             return None;
         }
         let (waiting, received) = (self.meters.waiting_down(), self.meters.received());
-        self.window.follow(waiting, received, |bytes| {
+        self.window.follow(now, waiting, received, |bytes| {
             // a socket that has just been closed by its peer may refuse: it is of no use then
             let _ = sys::set_window_clamp(&self.wan, bytes);
         })
@@ -166,9 +168,8 @@ impl Flow {
     /// Has a server that has been shown less than a segment for long be shown the least, whatever is decided.
     pub(crate) fn relieve(&self, now: Instant) {
         if let Some(wire) = self.wire().filter(|_| self.window.follows_data()) {
-            let (mss, least) = self.window.least();
             let received = Bytes::new(self.meters.received());
-            if wire.relieve(now, received, mss, least) {
+            if wire.relieve(now, received, &self.window.exact_relief()) {
                 self.show_window();
             }
         }

@@ -40,7 +40,7 @@ mod wire;
 
 pub use self::daemon::{Start, run};
 pub use admin::{check_request, flows, status};
-pub use config::{Broker, Config, ConfigError};
+pub use config::{Config, ConfigError};
 pub use error::PepError;
 pub use metrics::metrics_status;
 pub use upgrade::check_upgrade;

@@ -3,9 +3,8 @@
 //! The source may come, go, and send anything: a message that is no report is counted, and a lost connection is
 //! tried again and again ([`report_source`]).
 
-use crate::config::Source;
 use crate::control::ControlEvent;
-use report_source::{Follower, follow_broker, follow_socket};
+use report_source::{Follower, Peers, ReportSource};
 use rnis::codec::decode;
 use rnis::{BearerReport, RadioReport, UeReport};
 use std::sync::Arc;
@@ -127,26 +126,20 @@ impl ReportSink {
 }
 
 /// Reads a source until the sink is closed.
-pub(crate) fn read(source: &Source, sink: &ReportSink) {
+pub(crate) fn read(source: &ReportSource, sink: &ReportSink) {
     let mut inlet = Inlet {
         source,
         sink,
         is_up: false,
     };
     let is_done = || sink.is_closed();
-    let ended = match source {
-        // who reports is a matter of the socket's permissions
-        Source::Unix(path) => follow_socket(path, None, &mut inlet, is_done),
-        Source::Broker(broker) => follow_broker(&broker.url, &broker.topic, &mut inlet, is_done),
-    };
-    if let Err(error) = ended {
-        tracing::error!(%source, %error, "no radio reports");
-    }
+    // who reports is a matter of the socket's permissions, unless `users` has it
+    source.follow(Peers::Any, &mut inlet, is_done);
 }
 
 /// Where the messages of the source come in.
 struct Inlet<'a> {
-    source: &'a Source,
+    source: &'a ReportSource,
     sink: &'a ReportSink,
     is_up: bool,
 }

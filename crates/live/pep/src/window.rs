@@ -1,12 +1,12 @@
 //! The receive window towards the server, as all threads see it.
 
 use crate::registry::lock;
-use edge::wire::Exact;
+use edge::wire::{Exact, Relief};
 use edge::{Change, Passing, ServerWindow, ShownWindow};
 use rapid::WanWindow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
-use units::{Bytes, Duration};
+use units::{Bytes, Duration, Instant};
 
 /// No window has been decided.
 const NO_WINDOW: u64 = u64::MAX;
@@ -122,6 +122,7 @@ impl Window {
     /// can do it, `clamp` is called with what they are to show, and it is done.
     pub(crate) fn follow(
         &self,
+        now: Instant,
         waiting: u64,
         received: u64,
         clamp: impl FnOnce(u32),
@@ -134,7 +135,7 @@ impl Window {
             Change::Close => rule.min_bytes(),
             Change::Credit(_) | Change::Open(_) => return Some(change),
         };
-        let bytes = self.note(&mut rule, change, received, shown);
+        let bytes = self.note(&mut rule, now, change, received, shown);
         clamp(bytes);
         None
     }
@@ -155,10 +156,9 @@ impl Window {
         exact
     }
 
-    /// Size of the server's segments, and the least window, bytes.
-    pub(crate) fn least(&self) -> (Bytes, Bytes) {
-        let rule = lock(&self.rule);
-        (rule.mss(), rule.min_bytes())
+    /// What ends a window that has been closed for too long, where every window can be shown.
+    pub(crate) fn exact_relief(&self) -> Relief {
+        lock(&self.rule).exact_relief()
     }
 
     /// This is to be shown at once.
@@ -166,10 +166,18 @@ impl Window {
         *lock(&self.due) = Some(change);
     }
 
-    /// The least window is to be shown at once.
-    pub(crate) fn owe_min(&self) {
-        let min = lock(&self.rule).min_bytes();
-        self.set_due(Change::Credit(min));
+    /// From now on acknowledgements show no more than has been shown.
+    pub(crate) fn is_shut(&self, now: Instant) {
+        lock(&self.rule).is_shut(now);
+    }
+
+    /// Has the least shown at once where the window has been closed for too long. True if so.
+    pub(crate) fn relieve(&self, now: Instant) -> bool {
+        let relief = lock(&self.rule).relief(now);
+        if let Some(change) = relief {
+            self.set_due(change);
+        }
+        relief.is_some()
     }
 
     /// What is to be shown at once, if anything.
@@ -178,13 +186,13 @@ impl Window {
     }
 
     /// A window was shown at once.
-    pub(crate) fn has_shown(&self, change: Change, received: u64) {
+    pub(crate) fn has_shown(&self, now: Instant, change: Change, received: u64) {
         let (Change::Credit(window) | Change::Open(window) | Change::Follow(window)) = change
         else {
             return;
         };
         let mut rule = lock(&self.rule);
-        self.note(&mut rule, change, received, window);
+        self.note(&mut rule, now, change, received, window);
         if !rule.is_closed() {
             // acknowledgements show what was owed
             *lock(&self.due) = None;
@@ -192,9 +200,9 @@ impl Window {
     }
 
     /// So much was not shown at once, since the server has enough.
-    pub(crate) fn is_refused(&self, window: u32, received: u64) {
+    pub(crate) fn is_refused(&self, now: Instant, window: u32, received: u64) {
         let window = Bytes::new(u64::from(window));
-        lock(&self.rule).is_refused(window, Bytes::new(received));
+        lock(&self.rule).is_refused(now, window, Bytes::new(received));
     }
 
     /// Windows cannot be shown at once: it is not closed from now on.
@@ -235,8 +243,15 @@ impl Window {
         }
     }
 
-    fn note(&self, rule: &mut ServerWindow, change: Change, received: u64, shown: Bytes) -> u32 {
-        rule.has_changed(change, Bytes::new(received));
+    fn note(
+        &self,
+        rule: &mut ServerWindow,
+        now: Instant,
+        change: Change,
+        received: u64,
+        shown: Bytes,
+    ) -> u32 {
+        rule.has_changed(now, change, Bytes::new(received));
         self.is_closed.store(rule.is_closed(), Relaxed);
         // no more than the share, which has 32 bits
         let shown = u32::try_from(shown.get()).unwrap_or(u32::MAX);
@@ -249,6 +264,7 @@ impl Window {
 mod tests {
     use super::*;
 
+    const NOW: Instant = Instant::ZERO;
     const MSS: u64 = crate::listener::USUAL_MSS as u64;
 
     fn window() -> Window {
@@ -258,7 +274,7 @@ mod tests {
     /// What acknowledgements show from now on, and what is to be shown at once.
     fn follow(window: &Window, waiting: u64) -> (Option<u32>, Option<Change>) {
         let mut clamped = None;
-        let change = window.follow(waiting, 0, |bytes| clamped = Some(bytes));
+        let change = window.follow(NOW, waiting, 0, |bytes| clamped = Some(bytes));
         (clamped, change)
     }
 
@@ -292,7 +308,7 @@ mod tests {
         assert_eq!(follow(&window, 100_000), (None, None));
         let open = Change::Open(Bytes::new(100_000));
         assert_eq!(follow(&window, 0), (None, Some(open)));
-        window.has_shown(open, 0);
+        window.has_shown(NOW, open, 0);
         assert!(!window.is_closed() && window.shown() == 100_000);
         assert_eq!(follow(&window, 0), (None, None));
     }
@@ -322,7 +338,7 @@ mod tests {
         let whole = Change::Open(Bytes::new(4_000_000));
         assert_eq!(follow(&window, 0), (None, Some(whole)));
         window.set_due(whole);
-        window.has_shown(open, 0);
+        window.has_shown(NOW, open, 0);
         assert_eq!(window.take_due(), None, "acknowledgements show it");
         assert!(window.follows_data());
         assert_eq!(follow(&window, 0), (Some(4_000_000), None));

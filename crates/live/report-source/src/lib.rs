@@ -21,7 +21,10 @@ mod gate;
 mod lines;
 
 pub use address::Address;
-pub use config::{ReportSource, read_addresses, read_source, read_ues};
+pub use config::{
+    Peers, ReportSource, read_addresses, read_source, read_source_if_any, read_ue_addresses,
+    read_ues,
+};
 pub use follow::{Follower, follow_broker, follow_socket};
 pub use gate::Gate;
 pub use lines::{Line, Lines, split_lines};

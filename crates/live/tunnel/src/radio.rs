@@ -9,7 +9,7 @@ use crate::packet_thread::Command;
 use cc::RadioState;
 use daemon::clock;
 use dash::RadioMeter;
-use report_source::{Follower, Gate, ReportSource};
+use report_source::{Follower, Gate, Peers, ReportSource};
 use rnis::identity::UeMap;
 use rnis::intake::IntakeCounts;
 use std::collections::BTreeMap;
@@ -102,7 +102,7 @@ pub(crate) fn read(
         counts,
         meter,
     };
-    config.source.follow(&mut inlet, || false);
+    config.source.follow(Peers::Own, &mut inlet, || false);
 }
 
 struct Inlet {

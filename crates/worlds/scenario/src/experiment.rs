@@ -470,5 +470,5 @@ pub enum PepMode {
     /// It splits connections, without looking at the radio (Cubic towards the UE).
     Split,
     /// RAPID: how the proxy decides.
-    Rapid(EdgeConfig),
+    Rapid(Box<EdgeConfig>),
 }

@@ -173,7 +173,7 @@ fn main() {
             .peekable();
         words.peek().is_none() || words.any(|word| name.contains(word.as_str()))
     };
-    let rapid = |mode| PepMode::Rapid(edge::EdgeConfig::new(mode));
+    let rapid = |mode| PepMode::Rapid(Box::new(edge::EdgeConfig::new(mode)));
     let cases: Vec<(&str, Experiment)> = vec![
         ("dumbbell-2-cubic-100s", plain_dumbbell()),
         ("fast-embb-100mb", fast_embb(100, PepMode::None)),

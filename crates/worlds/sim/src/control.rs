@@ -4,6 +4,9 @@
 use crate::schedule::EntityId;
 use edge::{Actuator, Edge};
 use network::ReportChannel;
+use rnis::RadioReport;
+use rnis::intake::Intake;
+use units::Instant;
 
 /// The control plane with its places in the schedule.
 #[derive(Debug)]
@@ -40,8 +43,106 @@ pub(crate) struct ServerReports {
     pub(crate) is_for_clients: bool,
     /// Reports on their way.
     pub(crate) reports: ReportChannel,
+    /// Which of them count at the servers and the tunnels' edge, which have one source.
+    pub(crate) intake: Intake,
     /// Makes reports; rests where the proxy's are made.
     pub(crate) report_entity: EntityId,
     /// Hands over reports.
     pub(crate) arrival_entity: EntityId,
+}
+
+impl ServerReports {
+    /// The next report that has arrived and is accepted, and when it was made: the rules are those of the daemons'
+    /// gate. A report without UEs has no time, and is of no connection.
+    pub(crate) fn take_accepted(&mut self, now: Instant) -> Option<(RadioReport, Instant)> {
+        while let Some(report) = self.reports.take_arrived(now) {
+            if let Ok(accepted) = self.intake.report(now, report, false)
+                && let Some(placed) = accepted.placed
+            {
+                return Some((accepted.report, placed.at));
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule::Schedule;
+    use rnis::{CellId, CellReport, LinkQuality, Rnti, UeReport};
+    use scenario::ReportSpec;
+    use units::{Bytes, Cqi, Duration, Hertz, Prb, Slot, Streams};
+
+    fn ms(n: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(n)
+    }
+
+    /// Of slot `n`, each of a millisecond.
+    fn report(n: u64) -> RadioReport {
+        let ue = UeReport {
+            rnti: Rnti(1),
+            ip: None,
+            prb_dl: Prb::new(0),
+            quality: LinkQuality::Measured {
+                full_band_millibytes: 1_000,
+            },
+            cqi: Cqi::new(15),
+            tbs_bytes: Bytes::ZERO,
+            served_bytes: Bytes::ZERO,
+            rlc_queue_bytes: Bytes::ZERO,
+            bearers: Vec::new(),
+            harq_processes: 0,
+            harq_retx: 0,
+            lost_packets: None,
+            seq: n,
+            timestamp: ms(n),
+        };
+        RadioReport {
+            cell: CellReport {
+                id: CellId(1),
+                n_prb: Prb::new(100),
+                scs: Hertz::from_khz(15),
+                slot_duration: Duration::from_millis(1),
+                downlink_share: 1.0,
+                slot: Slot::new(n),
+                slots: 1,
+                prb_background: Prb::new(0),
+            },
+            ues: vec![ue],
+        }
+    }
+
+    #[test]
+    fn servers_and_tunnels_receive_what_the_intake_accepts() {
+        let mut schedule = Schedule::default();
+        let spec = ReportSpec {
+            period: Duration::from_millis(1),
+            delay: Duration::from_millis(4),
+            loss: 0.0,
+            gap: Duration::ZERO,
+            gap_interval: Duration::from_secs(1),
+        };
+        let mut servers = ServerReports {
+            is_for_clients: false,
+            reports: ReportChannel::new(&spec, Streams::new(1).stream("reports")),
+            intake: Intake::default(),
+            report_entity: schedule.add_entity(),
+            arrival_entity: schedule.add_entity(),
+        };
+        let mut absurd = report(13);
+        absurd.cell.n_prb = Prb::new(60_000);
+        let mut empty = report(14);
+        empty.ues.clear();
+        // twice, late, absurd and of no UE, between those in order
+        let sent = [report(10), report(11), report(11), report(9)];
+        for report in sent.into_iter().chain([absurd, empty, report(15)]) {
+            servers.reports.send(ms(15), report);
+        }
+        assert_eq!(servers.take_accepted(ms(18)), None, "on its way");
+        for n in [10, 11, 15] {
+            assert_eq!(servers.take_accepted(ms(19)), Some((report(n), ms(n))));
+        }
+        assert_eq!(servers.take_accepted(ms(19)), None);
+    }
 }

@@ -180,7 +180,7 @@ impl Relay {
         if let Some(rule) = &mut self.window.rule
             && let Some(change) = rule.release(cap)
         {
-            rule.has_changed(change, received);
+            rule.has_changed(now, change, received);
         }
         self.wan.connection.set_receive_window(now, Some(cap));
     }
@@ -222,9 +222,9 @@ impl Relay {
             wan.set_receive_window(now, Some(decision.wan.shown(of.waiting)));
             return;
         };
-        let change = rule.change(decision.wan, of);
+        let change = rule.change(decision.wan, of).or_else(|| rule.relief(now));
         if let Some(change) = change {
-            rule.has_changed(change, of.received);
+            rule.has_changed(now, change, of.received);
         }
         let shown = Some(rule.shown(of.received));
         match change {
@@ -234,6 +234,12 @@ impl Relay {
             None if rule.is_closed() => wan.follow_receive_window(now, shown),
             None => {}
         }
+    }
+
+    /// When a window that is still closed then is opened, whatever was decided.
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+        let rule = self.decision.and(self.window.rule)?;
+        rule.relief_at().filter(|_| !self.was_finished)
     }
 
     /// What arrives is acknowledged with the window of before: Linux sends acknowledgements before a program can read.
@@ -289,6 +295,7 @@ mod tests {
     use super::*;
     use crate::schedule::Schedule;
     use crate::tcp::Config;
+    use rapid::{FlowId, WanWindow};
     use units::Streams;
 
     const BUFFER: Bytes = Bytes::new(20_000);
@@ -417,6 +424,49 @@ mod tests {
             assert_eq!(far.close_reason(), Some(CloseReason::Reset));
             assert!(chain.relay.take_finished());
         }
+    }
+
+    /// Arrived from a server whose window is closed from the beginning, in a second; and when the relay is to be called.
+    fn arrived_while_closed(max_closed: Duration) -> (Bytes, Duration) {
+        let mut chain = Chain::new();
+        let rule = ShownWindow {
+            max_closed,
+            ..ShownWindow::default()
+        };
+        let mss = Config::default().mss;
+        chain
+            .relay
+            .follow(chain.now, mss * 10, BUFFER, mss, Some(rule));
+        let windows = Windows {
+            flow: FlowId(1),
+            wan: WanWindow::Budget(Bytes::ZERO),
+            ran_window: mss * 10,
+            pacing_bps: None,
+            unsent: None,
+            pace_bps: None,
+            is_slow: false,
+        };
+        chain.relay.decide(chain.now, &windows);
+        chain
+            .server
+            .write(chain.now, Bytes::new(1_000_000_000), None);
+        chain.run();
+        let deadline = chain.relay.next_deadline().expect("it is closed");
+        let arrived = chain.relay.wan_arrived();
+        (arrived, deadline.saturating_since(chain.now))
+    }
+
+    #[test]
+    fn a_window_that_is_closed_for_long_is_opened_to_the_least() {
+        let hour = Duration::from_secs(3_600);
+        let (alone, deadline) = arrived_while_closed(hour);
+        assert!(deadline > hour / 2);
+        let (relieved, deadline) = arrived_while_closed(Duration::from_millis(100));
+        assert!(deadline <= Duration::from_millis(100));
+        // nine or ten times two segments, but for what was left of the first window
+        let mss = Config::default().mss;
+        let more = relieved - alone;
+        assert!(more >= mss * 16 && more <= mss * 20, "{more}");
     }
 
     #[test]

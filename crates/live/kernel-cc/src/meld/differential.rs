@@ -6,12 +6,10 @@ mod replay;
 
 use super::words::{self, to_bytes};
 use crate::load::map_of;
+use crate::native::Native;
 use cc::meld::{Acked, Config, Discriminator, LossDecision, Order, Reason, State, Variant};
 use cc::{LossKind, LossSample, RadioState};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, ObjectBuilder, ProgramInput};
-use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use units::{BitRate, Bytes, Duration, Instant, Rng, Streams};
 
 const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/meld_check.bpf.o"));
@@ -133,76 +131,16 @@ trait Model {
     fn run(&mut self, events: &[[u64; EVENT]]) -> Vec<[u64; RESULT]>;
 }
 
-/// As a program of this machine.
-struct Native {
-    child: Child,
-    input: Option<ChildStdin>,
-    output: ChildStdout,
-    _folder: Folder,
-}
-
-/// A folder that is removed.
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // it may be in use no more than a moment
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-impl Native {
-    fn compile(name: &str) -> Self {
-        let folder = format!("brimful-meld-{name}-{}", std::process::id());
-        let folder = Folder(std::env::temp_dir().join(folder));
-        std::fs::create_dir_all(&folder.0).expect("a folder");
-        let program = folder.0.join("meld_check");
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("bpf/meld_check.c");
-        // what C leaves undefined ends the program
-        let status = Command::new("clang")
-            .args(["-O2", "-Wall", "-Werror", "-fsanitize=undefined"])
-            .args(["-fsanitize-trap=undefined", "-o"])
-            .args([&program, &source])
-            .status();
-        assert!(status.expect("clang").success());
-        let mut child = Command::new(program)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("started");
-        let output = child.stdout.take().expect("piped");
-        Self {
-            input: child.stdin.take(),
-            output,
-            child,
-            _folder: folder,
-        }
-    }
-}
-
 impl Model for Native {
     fn run(&mut self, events: &[[u64; EVENT]]) -> Vec<[u64; RESULT]> {
         let mut results = Vec::with_capacity(events.len());
         // as much as a pipe holds, both ways
         for part in events.chunks(128) {
             let sent = to_bytes(part.as_flattened());
-            let input = self.input.as_mut().expect("open");
-            input.write_all(&sent).expect("it takes events");
-            let mut bytes = vec![0; part.len() * RESULT * 8];
-            self.output
-                .read_exact(&mut bytes)
-                .expect("it answers, and nothing undefined was done");
+            let bytes = Self::run(self, &sent, part.len(), RESULT * 8);
             results.extend(bytes.chunks_exact(RESULT * 8).map(result_of));
         }
         results
-    }
-}
-
-impl Drop for Native {
-    fn drop(&mut self) {
-        self.input = None;
-        let status = self.child.wait().expect("it ends");
-        assert!(status.success() || std::thread::panicking(), "{status}");
     }
 }
 
@@ -516,7 +454,7 @@ fn compare_random(model: &mut dyn Model, sequences: u64) {
 
 #[test]
 fn random_sequences_are_decided_the_same() {
-    compare_random(&mut Native::compile("random"), 700);
+    compare_random(&mut Native::compile("meld_check", "random"), 700);
 }
 
 #[test]

@@ -9,7 +9,7 @@ pub use prefix::Prefix;
 
 use daemon::Log;
 use edge::{Actuator, EdgeConfig};
-use report_source::Address;
+use report_source::ReportSource;
 use rnis::Rnti;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -103,52 +103,11 @@ impl WanActuator {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reports {
     /// Where they come from.
-    pub source: Option<Source>,
+    pub source: Option<ReportSource>,
     /// A report older than this is not accepted.
     pub max_age: Duration,
     /// Without a report for this long, connections are spliced and nothing more.
     pub plain_after: Duration,
-}
-
-/// Where radio reports come from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// A Unix stream socket: one JSON object a line.
-    Unix(PathBuf),
-    /// A broker (AMQP 0-9-1 or NATS): one report a message.
-    Broker(Broker),
-}
-
-/// A broker, and what is requested of it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Broker {
-    /// `amqp`, `amqps`, `nats` or `tls`, host and port; it may hold a password, and is never printed.
-    pub url: Address,
-    /// Exchange (AMQP) or beginning of the subject (NATS).
-    pub topic: String,
-}
-
-/// Without the user and password that a URL may hold.
-impl std::fmt::Display for Broker {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.url.fmt(f)
-    }
-}
-
-impl std::fmt::Debug for Broker {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Broker({self}, {})", self.topic)
-    }
-}
-
-/// As the configuration writes it, without passwords.
-impl std::fmt::Display for Source {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Unix(path) => write!(f, "unix:{}", path.display()),
-            Self::Broker(broker) => broker.fmt(f),
-        }
-    }
 }
 
 /// Bounds.
@@ -295,7 +254,10 @@ impl Config {
                 where_from(self) != where_from(new),
             ),
             ("control", self.control != new.control),
-            ("source, topic", self.reports.source != new.reports.source),
+            (
+                "source, topic, users",
+                self.reports.source != new.reports.source,
+            ),
             ("max-age", self.reports.max_age != new.reports.max_age),
             (
                 "[rapid]",

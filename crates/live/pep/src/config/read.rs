@@ -2,16 +2,14 @@
 
 use super::rapid;
 use super::{
-    Broker, Config, ConfigError, Control, Explicit, Interception, Keepalive, Limits, Onward,
-    Prefix, Relay, Reports, Source, Transparent,
+    Config, ConfigError, Control, Explicit, Interception, Keepalive, Limits, Onward, Prefix, Relay,
+    Reports, Transparent,
 };
 use daemon::Log;
-use daemon::config::{Section, Span};
+use daemon::config::Section;
 use edge::EdgeConfig;
-use rnis::Rnti;
-use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
+use report_source::{ReportSource, read_source_if_any, read_ue_addresses};
+use std::net::SocketAddr;
 use units::{Bytes, Duration};
 
 const CONTROLS: [(&str, Control); 3] = [
@@ -20,7 +18,7 @@ const CONTROLS: [(&str, Control); 3] = [
     ("split", Control::Split),
 ];
 
-const TOP: [&str; 23] = [
+const TOP: [&str; 24] = [
     "mode",
     "control",
     "ue-prefixes",
@@ -34,6 +32,7 @@ const TOP: [&str; 23] = [
     "user",
     "explicit",
     "reports",
+    "ue",
     "ues",
     "admin",
     "metrics",
@@ -74,7 +73,7 @@ pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
         wan_actuator: decides.wan_actuator,
         reports,
         record: rapid::recording(top, control)?,
-        ues: ues(top)?,
+        ues: read_ue_addresses(top)?,
         admin: socket,
         metrics: listen,
         dashboard: dash::Settings::read(top, listen.is_some())?,
@@ -189,28 +188,18 @@ fn explicit(top: &mut Section<'_, '_>) -> Result<Explicit, ConfigError> {
     })
 }
 
-/// What URLs of brokers begin with.
-const SCHEMES: [&str; 4] = ["amqp://", "amqps://", "nats://", "tls://"];
-/// Exchange or subject of `brimful rnis`.
-const TOPIC: &str = "brimful.radio";
-
 fn reports(top: &mut Section<'_, '_>, control: Control) -> Result<Reports, ConfigError> {
     let mut table = top.table_or_empty("reports", "[reports]")?;
-    let topic = table.text("topic")?;
-    let source = match table.text("source")? {
-        None if control == Control::Split => None,
-        None => {
-            return Err(table.missing(
-                "source",
-                "\"unix:/run/brimful/radio.sock\"; control = \"split\" is a proxy that does not \
-                 look at the radio",
-            ));
-        }
-        Some((text, at)) => Some(source_of(&table, &text, at, topic.as_ref())?),
-    };
-    if let (Some((_, at)), None | Some(Source::Unix(_))) = (&topic, &source) {
-        let message = "topic is for a source that is a broker (amqp:// or nats://)";
-        return Err(table.fault_at(*at, message));
+    let source = read_source_if_any(&mut table)?;
+    if source.is_none() && control != Control::Split {
+        return Err(table.missing(
+            "source",
+            "\"unix:/run/brimful/radio.sock\"; control = \"split\" is a proxy that does not look at \
+             the radio",
+        ));
+    }
+    if let Some(source) = &source {
+        check_source(&table, source)?;
     }
     let defaults = EdgeConfig::new(::rapid::Mode::Default);
     let max_age = table.time("max-age")?;
@@ -237,35 +226,23 @@ fn reports(top: &mut Section<'_, '_>, control: Control) -> Result<Reports, Confi
     })
 }
 
-fn source_of(
-    table: &Section<'_, '_>,
-    text: &str,
-    at: Span,
-    topic: Option<&(String, Span)>,
-) -> Result<Source, ConfigError> {
-    if let Some(path) = text.strip_prefix("unix:").filter(|p| p.starts_with('/')) {
-        return Ok(Source::Unix(PathBuf::from(path)));
-    }
-    let host = SCHEMES.iter().find_map(|s| text.strip_prefix(s));
-    let url = host.filter(|host| !host.is_empty()).map(|_| text.parse());
-    let Some(Ok(url)) = url else {
-        // what it is may hold a password
-        let message = "source is not known; expected \"unix:/PATH\", \"amqp://HOST:PORT/VHOST\" or \
-                       \"nats://HOST:PORT\"";
-        return Err(table.fault_at(at, message));
-    };
-    let topic = match topic {
-        None => TOPIC.to_owned(),
-        Some((topic, at)) => {
+/// A path that does not depend on where the proxy is started, and a topic that AMQP and NATS have both.
+fn check_source(table: &Section<'_, '_>, source: &ReportSource) -> Result<(), ConfigError> {
+    match source {
+        ReportSource::Unix { path, .. } if !path.is_absolute() => {
+            let message = format!("source is {source}; expected \"unix:/PATH\"");
+            Err(table.fault(message))
+        }
+        ReportSource::Broker { topic, .. } => {
             let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
             if topic.is_empty() || !topic.chars().all(is_plain) {
                 let message = format!("topic = {topic:?}: expected letters, digits and -_.");
-                return Err(table.fault_at(*at, message));
+                return Err(table.fault(message));
             }
-            topic.clone()
+            Ok(())
         }
-    };
-    Ok(Source::Broker(Broker { url, topic }))
+        ReportSource::Unix { .. } => Ok(()),
+    }
 }
 
 /// A size in a range.
@@ -284,26 +261,6 @@ fn size(
             Err(table.fault_at(at, text))
         }
     }
-}
-
-fn ues(top: &mut Section<'_, '_>) -> Result<BTreeMap<Rnti, IpAddr>, ConfigError> {
-    let mut ues = BTreeMap::new();
-    for named in top.texts("ues", "[ues]")? {
-        let rnti = named.name.parse::<u16>().ok();
-        let Some(rnti) = rnti.filter(|n| (1..=65_519).contains(n)) else {
-            let message = format!(
-                "[ues]: {:?} is no RNTI; allowed is 1 to 65519, for example 17921 = \"10.45.0.2\"",
-                named.name
-            );
-            return Err(top.fault_at(named.name_at, message));
-        };
-        let address = named.text.parse().map_err(|_| {
-            let message = format!("[ues]: RNTI {rnti}: {:?} is no address", named.text);
-            top.fault_at(named.text_at, message)
-        })?;
-        ues.insert(Rnti(rnti), address);
-    }
-    Ok(ues)
 }
 
 fn limits(top: &mut Section<'_, '_>, is_transparent: bool) -> Result<Limits, ConfigError> {
@@ -383,6 +340,7 @@ fn log(top: &mut Section<'_, '_>) -> Result<Log, ConfigError> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use rnis::Rnti;
 
     const GOOD: &str = r#"
 mode = "transparent"
@@ -416,6 +374,10 @@ listen = "127.0.0.1:9464"
         assert_eq!(config.control, Control::Default);
         assert_eq!(config.reports.max_age, Duration::from_millis(80));
         assert_eq!(config.ues[&Rnti(17921)].to_string(), "10.45.0.2");
+        let long = "[[ue]]\nrnti = 17921\nip = \"10.45.0.2\"\n";
+        let long = GOOD.replace("[ues]\n17921 = \"10.45.0.2\"\n", long);
+        let as_others = Config::parse("pep.toml", &long).expect("valid");
+        assert_eq!(as_others.ues, config.ues);
         assert_eq!(config.limits.idle, Duration::from_secs(7_200));
         assert_eq!(config.limits.syn_rate_per_ue, 200);
         assert_eq!(config.record, None);
@@ -501,19 +463,29 @@ listen = "127.0.0.1:9464"
             let text = GOOD.replace("source = \"unix:/run/brimful/radio.sock\"", lines);
             Config::parse("pep.toml", &text)
         };
-        let broker = |lines: &str| match with(lines).map(|c| c.reports.source) {
-            Ok(Some(Source::Broker(broker))) => broker,
-            other => panic!("{other:?}"),
+        let source = |lines: &str| {
+            let config = with(lines).unwrap_or_else(|error| panic!("{error}"));
+            config.reports.source.expect("a source")
         };
-        let nats = broker("source = \"nats://10.0.0.9:4222\"");
-        assert_eq!(nats.topic, "brimful.radio");
-        let amqp = broker("source = \"amqp://me:secret@broker/%2f\"\ntopic = \"other\"");
-        assert_eq!(amqp.topic, "other");
+        let topic = |source: &ReportSource| match source {
+            ReportSource::Broker { topic, .. } => topic.clone(),
+            ReportSource::Unix { .. } => panic!("{source}"),
+        };
+        let nats = source("source = \"nats://10.0.0.9:4222\"");
+        assert_eq!(topic(&nats), "brimful.radio");
+        let amqp = source("source = \"amqp://me:secret@broker/%2f\"\ntopic = \"other\"");
+        assert_eq!(topic(&amqp), "other");
         assert_eq!(amqp.to_string(), "amqp://broker/%2f");
         assert!(!format!("{amqp:?}").contains("secret"));
+        let users = source("source = \"unix:/radio\"\nusers = [\"0\", \"994\"]");
+        let expected = ReportSource::Unix {
+            path: "/radio".into(),
+            users: vec![0, 994],
+        };
+        assert_eq!(users, expected);
         for (bad, printed) in [
-            ("source = \"http://me:secret@x\"", "expected \"unix:/PATH\""),
-            ("source = \"nats://\"", "expected \"unix:/PATH\""),
+            ("source = \"http://me:secret@x\"", "expected unix:PATH"),
+            ("source = \"nats://\"", "expected unix:PATH"),
             ("source = \"unix:relative\"", "expected \"unix:/PATH\""),
             ("source = \"unix:/x\"\ntopic = \"t\"", "is a broker"),
             ("source = \"nats://x\"\ntopic = \"a b\"", "letters, digits"),

@@ -71,7 +71,7 @@ impl Kernel {
             compiled: "brimful",
             name: &name,
         };
-        let loaded = Loaded::register(kernel_cc::FOLLOW, &[control], |_| Ok(()))?;
+        let loaded = Loaded::register(kernel_cc::follow::PROGRAM, &[control], |_| Ok(()))?;
         let places = loaded.map("places")?;
         let words = |map: &str, each: usize| {
             let map = loaded.map(map)?;

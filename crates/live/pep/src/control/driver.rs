@@ -176,7 +176,8 @@ mod tests {
         assert!(driver.adopt(FlowId(1)).is_some());
         flow.window
             .decide(rapid::WanWindow::Budget(Bytes::new(100_000)));
-        flow.window.has_shown(Change::Credit(Bytes::new(1)), 0);
+        flow.window
+            .has_shown(Instant::ZERO, Change::Credit(Bytes::new(1)), 0);
         flow.meters.wan_unread.store(1, Relaxed);
         flow.meters.ran_unsent.store(200_000, Relaxed);
         flow.show_window();

@@ -16,7 +16,7 @@ mod windows;
 
 pub(crate) use snapshot::{ReportCounts, Snapshot, UeStatus};
 
-use crate::config::{Config, Source};
+use crate::config::Config;
 use crate::flow::Flow;
 use crate::recording::Recording;
 use crate::reports::{Pending, Place};
@@ -25,6 +25,7 @@ use dash::RadioMeter;
 use driver::Driver;
 use edge::{Action, Edge, EdgeConfig, State};
 use rapid::FlowId;
+use report_source::ReportSource;
 use rnis::{DecodeError, RadioReport};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, Weak};
@@ -96,7 +97,11 @@ impl Control {
             edge.record(clock::now(), &config.ues, Box::new(recording));
         }
         Ok(Self {
-            is_foreign: matches!(config.reports.source, Some(Source::Broker(_))),
+            is_foreign: config
+                .reports
+                .source
+                .as_ref()
+                .is_some_and(ReportSource::is_foreign),
             edge,
             driver: Driver::new(config.actuator),
             meter,

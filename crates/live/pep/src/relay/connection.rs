@@ -2,8 +2,6 @@
 
 mod windows;
 
-pub(crate) use windows::CLOSED;
-
 use super::closing::{Closing, Left};
 use super::credit;
 use super::direction::{Direction, End, Means, Moved, Readiness};
@@ -78,8 +76,6 @@ pub(super) struct Connection {
     rtt_at: Instant,
     /// Acknowledgements to the server show no more than has been shown.
     is_shut: bool,
-    /// Since then, or the last window that was shown at once.
-    shut_at: Instant,
     /// Size of the server's segments, bytes, when last looked at; 0 before data.
     rcv_mss: u32,
     /// The end of what comes from the UE has been passed on.
@@ -108,7 +104,6 @@ impl Connection {
             active_at: now,
             rtt_at: now,
             is_shut: false,
-            shut_at: now,
             rcv_mss: 0,
             has_sent_end: false,
             closing: None,
@@ -204,7 +199,7 @@ impl Connection {
         counters: &Counters,
         now: Instant,
     ) -> rustix::io::Result<bool> {
-        let due = self.prepare_window();
+        let due = self.prepare_window(now);
         let flow = &self.flow;
         let mut ran = End {
             socket: &flow.ran,
@@ -223,8 +218,7 @@ impl Connection {
         }
         let mut is_due = false;
         if let Some(due) = due {
-            self.finish_window(&due, down.read > 0, counters);
-            self.shut_at = now;
+            self.finish_window(now, &due, down.read > 0, counters);
             // what has come since then
             is_due = down.read > 0;
         }
@@ -358,7 +352,8 @@ mod tests {
         flow.window
             .decide(rapid::WanWindow::Budget(units::Bytes::ZERO));
         let left = units::Bytes::new(10 * u64::from(crate::listener::USUAL_MSS));
-        flow.window.has_shown(Change::Credit(left), 0);
+        flow.window
+            .has_shown(Instant::ZERO, Change::Credit(left), 0);
         let mut sent = 0;
         for bytes in [1_000, 500] {
             server.write_all(&vec![7; bytes]).expect("sent");
@@ -366,25 +361,33 @@ mod tests {
             testing::wait_until("it has come", || {
                 ioctl_fionread(&flow.wan).is_ok_and(|n| n == sent as u64)
             });
-            assert!(connection.prepare_window().is_none());
+            assert!(connection.prepare_window(Instant::ZERO).is_none());
             assert!(!connection.down.leaves_byte, "the server can send more");
             assert_eq!(connection.down.most, sent);
         }
     }
 
+    /// Where acknowledgements still show the least there is nothing to relieve, however long ago the window was decided
+    /// to be closed.
     #[test]
-    fn a_window_that_has_been_closed_for_a_second_is_opened_to_the_least() {
+    fn a_window_is_relieved_as_the_rule_has_it_from_when_the_kernel_was_made_to_close_it() {
         let (flow, _server) = crate::flow::connected();
-        let mut connection = Connection::new(flow, Instant::ZERO);
-        let late = Instant::ZERO + CLOSED;
-        assert!(!connection.relieve(late), "it is not closed");
+        let mut connection = Connection::new(Arc::clone(&flow), Instant::ZERO);
+        let max_closed = edge::ShownWindow::default().max_closed;
+        let closed = Instant::ZERO + max_closed * 5;
+        let just_before = Instant::from_nanos((closed + max_closed).as_nanos() - 1);
+        flow.window
+            .decide(rapid::WanWindow::Budget(units::Bytes::ZERO));
+        assert_eq!(flow.follow_window(Instant::ZERO), None);
+        assert!(flow.window.is_closed() && !connection.relieve(closed));
         connection.is_shut = true;
-        assert!(!connection.relieve(Instant::from_nanos(late.as_nanos() - 1)));
-        assert_eq!(connection.flow.window.take_due(), None);
-        assert!(connection.relieve(late));
+        flow.window.is_shut(closed);
+        assert!(!connection.relieve(just_before));
+        assert_eq!(flow.window.take_due(), None);
+        assert!(connection.relieve(closed + max_closed));
         let least = u64::from(crate::listener::USUAL_MSS) * edge::ShownWindow::default().min_window;
         let due = Some(Change::Credit(units::Bytes::new(least)));
-        assert_eq!(connection.flow.window.take_due(), due);
+        assert_eq!(flow.window.take_due(), due);
     }
 
     /// A UE that reads slowly is waited for; one that has stopped is not.

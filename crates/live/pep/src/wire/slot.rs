@@ -2,10 +2,9 @@
 
 use super::{ORDER, REQUESTS, SEEN, SHOWN, Wire};
 use crate::registry::lock;
-use crate::relay::CLOSED;
 use crate::slots::Slot;
 use crate::sys;
-use edge::wire::{Exact, Order};
+use edge::wire::{Exact, Order, Relief};
 use rustix::net::sockopt;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -93,18 +92,14 @@ impl WireSlot {
         self.shown(received).saturating_sub(received)
     }
 
-    /// Has the server be shown `least` more where it has had less than a segment for [`CLOSED`]. True if it is to be shown.
-    pub(crate) fn relieve(&self, now: Instant, received: Bytes, mss: Bytes, least: Bytes) -> bool {
-        let is_blocked = self.left(received) < mss;
+    /// Has the server be shown the least more where it has had less than a segment for too long. True if it is to be
+    /// shown.
+    pub(crate) fn relieve(&self, now: Instant, received: Bytes, relief: &Relief) -> bool {
+        let left = self.left(received);
         let mut updates = lock(&self.updates);
-        let since = *updates.blocked_at.get_or_insert(now);
-        if !is_blocked {
-            updates.blocked_at = None;
-        }
-        let is_due = is_blocked && now.saturating_since(since) >= CLOSED;
+        let is_due = relief.is_due(now, left, &mut updates.blocked_at);
         if is_due {
-            updates.floor = received + least;
-            updates.blocked_at = None;
+            updates.floor = received + relief.least;
         }
         is_due
     }

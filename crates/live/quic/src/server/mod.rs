@@ -22,6 +22,7 @@ pub(crate) use budget::{FIRST_WINDOW, base};
 use counters::Counters;
 use daemon::Termination;
 use quinn::{Endpoint, Incoming, ServerConfig, VarInt};
+use report_source::Peers;
 use session::Session;
 use stats::Stats;
 use std::net::SocketAddr;
@@ -97,7 +98,9 @@ impl Server {
             let is_over = Arc::clone(&is_over);
             std::thread::Builder::new()
                 .name("radio-reports".to_owned())
-                .spawn(move || source.follow(&mut inlet, || is_over.load(Ordering::Relaxed)))
+                .spawn(move || {
+                    source.follow(Peers::Own, &mut inlet, || is_over.load(Ordering::Relaxed));
+                })
                 .map_err(QuicError::System)?;
         }
         Ok(Self {

@@ -3,10 +3,10 @@
 use super::connection::Connection;
 use crate::packet::{Packet, TCP, TcpSegment, UDP, udp_payload};
 use crate::traffic::Stamp;
-use network::measure::{FlowMeter, QueueMeter, SeriesSet};
-use scenario::{Direction, Experiment, FlowResult, Metric, PepMode, QueueResult, Transport};
+use network::measure::{FlowMeter, FlowStep, QueueMeter, SenderStep, SeriesSet};
+use scenario::{Direction, Experiment, FlowResult, PepMode, QueueResult, Transport};
 use std::collections::BTreeMap;
-use units::{BitRate, Bytes, Duration, Instant};
+use units::{Bytes, Duration, Instant};
 
 /// Where a packet is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,8 +113,8 @@ struct Flow {
     lost: u64,
     arrived_datagrams: u64,
     last_datagram: Option<u64>,
-    /// Window and flight of the data's sender, if it has reported them.
-    sender: Option<(Bytes, Bytes)>,
+    /// What the data's sender reckons with, if it has reported that.
+    sender: Option<SenderStep>,
 }
 
 /// All flows.
@@ -209,7 +209,13 @@ impl Flows {
             Event::Ended(is_whole) => self.end(now, index, is_whole),
             Event::Delivered(bytes) => flow.meter.on_payload(bytes),
             Event::Rtt(rtt) => flow.meter.on_rtt(rtt),
-            Event::Sender { cwnd, in_flight } => flow.sender = Some((cwnd, in_flight)),
+            Event::Sender { cwnd, in_flight } => {
+                flow.sender = Some(SenderStep {
+                    bytes_in_flight: in_flight,
+                    cwnd,
+                    peer_window: None,
+                });
+            }
             Event::LastDatagram(sent) => {
                 flow.last_datagram = Some(sent);
                 self.check_datagrams(now, Some(index));
@@ -242,41 +248,26 @@ impl Flows {
         }
     }
 
-    /// A step of the time series: what has arrived in it, and its round-trip times.
+    /// A step of the time series, with what is known of the flow's ends.
     pub(crate) fn sample(
         &mut self,
         now: Instant,
-        step: Duration,
+        interval: Duration,
         index: usize,
+        step: FlowStep,
         series: &mut SeriesSet,
     ) {
         let Some(flow) = self.flows.get_mut(index) else {
             return;
         };
-        let (delivered, rtt) = flow.meter.take_step();
-        let goodput = BitRate::from_bytes_per(delivered, step);
-        series.push(&flow.name, Metric::Goodput, now, goodput.as_bps() as f64);
-        if let Some(rtt) = rtt {
-            series.push(&flow.name, Metric::Rtt, now, rtt);
-        }
-        if let Some((cwnd, in_flight)) = flow.sender {
-            series.push(
-                &flow.name,
-                Metric::BytesInFlight,
-                now,
-                in_flight.get() as f64,
-            );
-            series.push(&flow.name, Metric::Cwnd, now, cwnd.get() as f64);
-        }
+        let step = FlowStep {
+            sender: step.sender.or(flow.sender),
+            ..step
+        };
+        step.push(now, interval, (&flow.name, &mut flow.meter), series);
         if let Some(queue) = &flow.proxy_queue {
-            let bytes = queue.bytes().get() as f64;
-            series.push(queue.name(), Metric::QueueBytes, now, bytes);
+            queue.push(now, series);
         }
-    }
-
-    /// Name of a flow.
-    pub(crate) fn name(&self, index: usize) -> &str {
-        &self.flows[index].name
     }
 
     /// How many flows there are.

@@ -3,13 +3,12 @@
 use crate::measure::{Flows, Hop};
 use crate::packet::Packet;
 use crate::topology::Devices;
-use crate::traffic::EndStates;
 use crate::{Error, names};
-use network::measure::{Bottleneck, SeriesSet, Totals};
+use network::measure::{Bottleneck, FlowStep, SeriesSet, Totals};
 use network::{Access, CellRoute, LinkId, Topology, first_rtt, path_delay};
 use ran::Direction;
 use rnis::RadioReport;
-use scenario::{Experiment, LinkResult, Metric, RunResult};
+use scenario::{Experiment, LinkResult, RunResult};
 use std::net::IpAddr;
 use units::{Duration, Instant, Streams};
 
@@ -240,25 +239,16 @@ impl Network {
         self.topology.cell().map(|cell| cell.report(now))
     }
 
-    /// Begins a step of the time series, with the flows' part of it.
-    pub(crate) fn sample_flow(&mut self, now: Instant, step: Duration, flow: usize) {
-        self.flows.sample(now, step, flow, &mut self.series);
-    }
-
-    /// What its ends make of its bandwidth, if they are CDBE's.
-    pub(crate) fn sample_reports(&mut self, now: Instant, flow: usize, state: &EndStates) {
-        let name = self.flows.name(flow);
-        if let Some(report) = state.report {
-            let rate = report.rate().as_bps() as f64;
-            self.series.push(name, Metric::Report, now, rate);
-        }
-        if let Some(view) = state.view {
-            self.series.push(name, Metric::Gain, now, view.gain);
-            self.series
-                .push(name, Metric::SeenDelay, now, view.delay_ms);
-            self.series
-                .push(name, Metric::MinDelay, now, view.least_delay_ms);
-        }
+    /// A flow's part of a step of the time series, with what is known of its ends.
+    pub(crate) fn sample_flow(
+        &mut self,
+        now: Instant,
+        interval: Duration,
+        flow: usize,
+        step: FlowStep,
+    ) {
+        self.flows
+            .sample(now, interval, flow, step, &mut self.series);
     }
 
     /// The links' part of a step.

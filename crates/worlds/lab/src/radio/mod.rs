@@ -19,18 +19,18 @@ use crate::measure::{Event, Lateness};
 use crate::packet::Packet;
 use crate::reports::ReportSink;
 use crate::topology::Devices;
-use crate::traffic::SenderStates;
+use crate::traffic::{EndStates, SenderStates};
 use crate::tun::Tun;
 use crate::{Error, sys};
 use rustix::event::epoll;
 use rustix::io::Errno;
-use scenario::{Distribution, Metric, RealTime};
+use scenario::{Distribution, RealTime};
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
-use units::{Bytes, Duration, Instant};
+use units::{Duration, Instant};
 
 /// Slots shorter than this are run together.
 const BATCH: Duration = Duration::from_micros(250);
@@ -271,25 +271,9 @@ impl Radio {
         self.network.series.begin_step();
         let states = self.senders.get();
         for flow in 0..self.network.flows.count() {
-            self.network.sample_flow(at, step, flow);
-            let Some(state) = states.get(flow) else {
-                continue;
-            };
-            self.network.sample_reports(at, flow, state);
-            let Some(info) = state.sender else {
-                continue;
-            };
-            let segments = (info.unacked + info.retrans).saturating_sub(info.sacked + info.lost);
-            let mss = Bytes::new(info.mss.into());
-            let name = self.network.flows.name(flow).to_owned();
-            let mut push = |metric, bytes: Bytes| {
-                self.network
-                    .series
-                    .push(&name, metric, at, bytes.get() as f64);
-            };
-            push(Metric::BytesInFlight, mss * u64::from(segments));
-            push(Metric::Cwnd, mss * u64::from(info.cwnd));
-            push(Metric::ReceiveWindow, Bytes::new(info.peer_window.into()));
+            let known = states.get(flow).map(EndStates::step);
+            let known = known.unwrap_or_default();
+            self.network.sample_flow(at, step, flow, known);
         }
         self.network.sample_links(at);
         self.network.series.end_step(at);

@@ -6,11 +6,12 @@ use crate::clock::Clock;
 use crate::sys::{self, TcpInfo};
 use cc::{RateReport, RateView};
 use kernel_cc::cdbe::Attached;
+use network::measure::{FlowStep, SenderStep};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
-use units::{Duration, Instant};
+use units::{Bytes, Duration, Instant};
 
 /// What is known of a flow's latest connection.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,6 +22,26 @@ pub(crate) struct EndStates {
     pub(crate) report: Option<RateReport>,
     /// What the sender makes of reports and delays.
     pub(crate) view: Option<RateView>,
+}
+
+impl EndStates {
+    /// Its part of a step of the time series.
+    pub(crate) fn step(&self) -> FlowStep {
+        let sender = |info: &TcpInfo| {
+            let segments = (info.unacked + info.retrans).saturating_sub(info.sacked + info.lost);
+            let mss = Bytes::new(info.mss.into());
+            SenderStep {
+                bytes_in_flight: mss * u64::from(segments),
+                cwnd: mss * u64::from(info.cwnd),
+                peer_window: Some(Bytes::new(info.peer_window.into())),
+            }
+        };
+        FlowStep {
+            sender: self.sender.as_ref().map(sender),
+            report: self.report,
+            view: self.view,
+        }
+    }
 }
 
 /// What a server over QUIC has been reported, and makes of it.

@@ -7,6 +7,7 @@ mod occupancy;
 mod passage;
 mod samples;
 mod series;
+mod step;
 
 pub use bottleneck::{Bottleneck, Totals};
 pub use flow::FlowMeter;
@@ -14,3 +15,4 @@ pub use occupancy::QueueMeter;
 pub use passage::PassageMeter;
 pub use samples::Samples;
 pub use series::SeriesSet;
+pub use step::{FlowStep, SenderStep};

@@ -97,7 +97,7 @@ pub(super) static SECTIONS: &[Section] = &[Section {
             Any,
             "How windows are shown to servers. `exact`: every one at once; in the lab by the daemon's \
                  `wan-actuator = \"auto\"`, at the wire where the kernel can. `linux`: by the kernel's own means, the \
-                 daemon's `clamp`, by `min-window`, `closed-windows`, `window-step` and `unsent-share` \
+                 daemon's `clamp`, by `min-window`, `closed-windows`, `reopen-factor`, `max-closed`, `window-step` and `unsent-share` \
                  (docs/algorithms/edge.md).",
         ),
         key(
@@ -115,6 +115,21 @@ pub(super) static SECTIONS: &[Section] = &[Section {
             Any,
             "Below `min-window` a receive window is closed, and opened again at once when there is room for \
                  `min-window`; `false`: it is never less than `min-window`, whatever waits.",
+        ),
+        key(
+            "reopen-factor",
+            Count,
+            Value("4"),
+            Within(1.0, 64.0),
+            "A closed receive window is shown by acknowledgements again from so many times `min-window` on; below that \
+                 each window is given as credit.",
+        ),
+        key(
+            "max-closed",
+            Duration,
+            Value("1 s"),
+            Within(1e-4, 3600.0),
+            "A receive window that has been closed for so long is opened to `min-window`, whatever is decided.",
         ),
         key(
             "window-step",
@@ -145,6 +160,13 @@ pub(super) static SECTIONS: &[Section] = &[Section {
             Value("1048576 B"),
             Within(1.0, 1e12),
             "The largest bound of what the socket holds unsent.",
+        ),
+        key(
+            "unsent-step",
+            Count,
+            Value("2"),
+            Within(1.0, 64.0),
+            "That bound is set anew when it is off by more than this factor.",
         ),
         key(
             "actuator",

@@ -26,8 +26,8 @@ pub(super) fn read(top: &mut Reader<'_>, access: &Access, ues: &[UeSpec]) -> Che
         buffer: reader.quantity("buffer")?,
         mode: match mode {
             "split" => PepMode::Split,
-            "paper" => PepMode::Rapid(decides(&mut reader, Mode::Paper)?),
-            "default" => PepMode::Rapid(decides(&mut reader, Mode::Default)?),
+            "paper" => PepMode::Rapid(Box::new(decides(&mut reader, Mode::Paper)?)),
+            "default" => PepMode::Rapid(Box::new(decides(&mut reader, Mode::Default)?)),
             _ => PepMode::None,
         },
         actuator: match mode {

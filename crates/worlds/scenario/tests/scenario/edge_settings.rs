@@ -9,7 +9,7 @@ fn decided(mode: &str, line: &str) -> EdgeConfig {
     let rest = format!("[pep]\nmode = \"{mode}\"\n{line}\n");
     let experiment = read(CELL, BULK, &rest).unwrap_or_else(|error| panic!("{line}: {error}"));
     match experiment.pep.mode {
-        PepMode::Rapid(config) => config,
+        PepMode::Rapid(config) => *config,
         other => panic!("{other:?}"),
     }
 }

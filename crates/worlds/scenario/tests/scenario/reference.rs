@@ -93,7 +93,7 @@ fn the_allocators_defaults_are_those_of_its_crate() {
     ] {
         let text = text.replace("MODE", name);
         let points = load_str(&text, &Overrides::default()).expect("valid");
-        let expected = scenario::PepMode::Rapid(edge::EdgeConfig::new(mode));
+        let expected = scenario::PepMode::Rapid(Box::new(edge::EdgeConfig::new(mode)));
         assert_eq!(points[0].experiment.pep.mode, expected);
     }
 }

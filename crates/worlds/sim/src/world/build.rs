@@ -17,6 +17,7 @@ use network::{
     ReportChannel, Topology, WireSpec, check_share, first_rtt, path_delay, rnti, ue_address,
 };
 use queue::{Capacity, DisciplineConfig};
+use rnis::intake::Intake;
 use scenario::{
     AccessSpec, Direction, Experiment, FlowSpec, PepMode, ReportSpec, ReporterSpec, Transport,
 };
@@ -262,6 +263,7 @@ impl Builder<'_> {
         let rng = self.streams.child("meld").stream("report-loss");
         Ok(Some(ServerReports {
             reports: ReportChannel::new(&reports, rng),
+            intake: Intake::default(),
             is_for_clients,
             report_entity: self.entity(Entity::ServerReport),
             arrival_entity: self.entity(Entity::ServerReportArrival),
@@ -280,7 +282,7 @@ impl Builder<'_> {
         check_reports("pep", &pep.reports)?;
         let rng = self.streams.child("pep").stream("report-loss");
         Ok(Some(Control {
-            edge: Edge::new(config.clone(), &BTreeMap::new())?,
+            edge: Edge::new((**config).clone(), &BTreeMap::new())?,
             actuator: pep.actuator,
             reports: ReportChannel::new(&pep.reports, rng),
             report_entity: self.entity(Entity::Report),

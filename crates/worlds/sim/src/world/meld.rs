@@ -90,12 +90,12 @@ impl World {
     pub(super) fn on_server_report_arrival(&mut self) {
         let now = self.now;
         while let Some(servers) = &mut self.server_reports
-            && let Some(report) = servers.reports.take_arrived(now)
+            && let Some((report, made_at)) = servers.take_accepted(now)
         {
             for id in 0..self.sessions.len() as u32 {
-                self.report_to_server(id, &report);
+                self.report_to_server(id, &report, made_at);
             }
-            self.report_to_tunnels(&report);
+            self.report_to_tunnels(&report, made_at);
         }
         if let Some(servers) = &self.server_reports {
             let arrival = servers.reports.next_arrival();
@@ -103,7 +103,7 @@ impl World {
         }
     }
 
-    /// Each client gets it from its own modem, without delay.
+    /// Each client gets it from its own modem, without delay: no report from outside, so that no intake is between.
     fn report_to_clients(&mut self, report: &RadioReport) {
         let now = self.now;
         for flow in &mut self.flows {
@@ -120,7 +120,7 @@ impl World {
         }
     }
 
-    fn report_to_server(&mut self, id: u32, report: &RadioReport) {
+    fn report_to_server(&mut self, id: u32, report: &RadioReport, made_at: Instant) {
         let Some(session) = &self.sessions[id as usize] else {
             return;
         };
@@ -130,7 +130,7 @@ impl World {
             return;
         };
         let meld = self.meld_config(variant, flow.spec.tcp.mss);
-        let state = RadioState::of(report, ue, ue.timestamp);
+        let state = RadioState::of(report, ue, made_at);
         self.with_session(id, |world, session| {
             let connection = &mut session.server.connection;
             if connection.on_radio(world.now, &state, meld) {

@@ -63,6 +63,11 @@ impl World {
                 break;
             }
         }
+        if let Some(relay) = &session.relay {
+            // looked at again as any deadline of that connection
+            let (timer, at) = (relay.wan.timer, relay.next_deadline());
+            self.net.schedule.set_no_later(timer, at);
+        }
         self.take_rtt_samples(session, Side::ProxyRan);
         self.take_rtt_samples(session, Side::ProxyWan);
         let state = &mut self.flows[session.flow as usize];

@@ -4,9 +4,9 @@ use super::World;
 use crate::host::Host;
 use crate::schedule::EntityId;
 use cc::RateReport;
-use network::measure::Totals;
+use network::measure::{FlowStep, SenderStep, Totals};
 use scenario::Metric;
-use units::{BitRate, Bytes, Instant};
+use units::Instant;
 
 impl World {
     /// A flow becomes active, once.
@@ -45,38 +45,21 @@ impl World {
 
     fn sample_flow(&mut self, flow: u32) {
         let now = self.now;
-        let (delivered, rtt) = self.flows[flow as usize].meter.take_step();
         let sender = self.sender_of(flow);
-        let stats = sender.map(Host::stats);
-        let view = sender.and_then(Host::rate_view);
+        let step = FlowStep {
+            sender: sender.map(Host::stats).map(|stats| SenderStep {
+                bytes_in_flight: stats.bytes_in_flight,
+                cwnd: stats.cwnd,
+                peer_window: stats.peer_window,
+            }),
+            report: self.report_of(flow),
+            view: sender.and_then(Host::rate_view),
+        };
         let decision = self.decision_of(flow);
-        let report = self.report_of(flow);
-        let state = &self.flows[flow as usize];
-        let name = &state.spec.name;
-        let goodput = BitRate::from_bytes_per(delivered, self.sample_interval);
-        let series = &mut self.series;
-        series.push(name, Metric::Goodput, now, goodput.as_bps() as f64);
-        if let Some(rtt) = rtt {
-            series.push(name, Metric::Rtt, now, rtt);
-        }
-        if let Some(stats) = stats {
-            let mut push =
-                |metric, bytes: Bytes| series.push(name, metric, now, bytes.get() as f64);
-            push(Metric::BytesInFlight, stats.bytes_in_flight);
-            push(Metric::Cwnd, stats.cwnd);
-            if let Some(peer_window) = stats.peer_window {
-                push(Metric::ReceiveWindow, peer_window);
-            }
-        }
-        if let Some(report) = report {
-            let rate = report.rate().as_bps() as f64;
-            series.push(name, Metric::Report, now, rate);
-        }
-        if let Some(view) = view {
-            series.push(name, Metric::Gain, now, view.gain);
-            series.push(name, Metric::SeenDelay, now, view.delay_ms);
-            series.push(name, Metric::MinDelay, now, view.least_delay_ms);
-        }
+        let state = &mut self.flows[flow as usize];
+        let (name, series) = (&state.spec.name, &mut self.series);
+        let meter = &mut state.meter;
+        step.push(now, self.sample_interval, (name, meter), series);
         if let Some(decision) = decision {
             let window = decision.ran_window.get() as f64;
             series.push(name, Metric::RanWindow, now, window);
@@ -95,12 +78,7 @@ impl World {
             record(Metric::LossUnknown, counts.unknown);
         }
         if let Some(queue) = &state.proxy_queue {
-            series.push(
-                queue.name(),
-                Metric::QueueBytes,
-                now,
-                queue.bytes().get() as f64,
-            );
+            queue.push(now, series);
         }
     }
 

@@ -166,7 +166,7 @@ fn rapid_keeps_the_radio_queue_short() {
         experiment
     };
     let mut with = without.clone();
-    with.pep.mode = PepMode::Rapid(EdgeConfig::new(Mode::Default));
+    with.pep.mode = PepMode::Rapid(Box::new(EdgeConfig::new(Mode::Default)));
     let (without, with) = (run(&without), run(&with));
     let waiting = |result| queue(result, "rlc/ue1/drb1").mean_bytes;
     let (long, short) = (waiting(&without), waiting(&with));
@@ -183,7 +183,7 @@ fn rapid_keeps_the_radio_queue_short() {
 #[test]
 fn rapid_runs_repeat_bit_for_bit_with_lost_reports() {
     let mut experiment = fast_cell(ms(4), Duration::from_secs(2));
-    experiment.pep.mode = PepMode::Rapid(EdgeConfig::new(Mode::Paper));
+    experiment.pep.mode = PepMode::Rapid(Box::new(EdgeConfig::new(Mode::Paper)));
     experiment.pep.reports.loss = 0.2;
     experiment
         .flows
@@ -199,7 +199,7 @@ fn rapid_needs_a_cell() {
     experiment
         .flows
         .push(flow("cubic", "cubic", AppSpec::Continuous));
-    experiment.pep.mode = PepMode::Rapid(EdgeConfig::new(Mode::Default));
+    experiment.pep.mode = PepMode::Rapid(Box::new(EdgeConfig::new(Mode::Default)));
     assert!(matches!(
         sim::run(&experiment, 1),
         Err(sim::Error::Experiment(network::Error::NoReports))

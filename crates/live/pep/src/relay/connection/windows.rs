@@ -6,11 +6,7 @@ use crate::sys;
 use edge::Change;
 use rustix::io::ioctl_fionread;
 use std::sync::atomic::Ordering::Relaxed;
-use units::{Duration, Instant};
-
-/// A server whose window has been closed for so long is given the least: whatever the radio is reported to carry, no
-/// flow stands still, and no byte that was left unread stays so.
-pub(crate) const CLOSED: Duration = Duration::from_secs(1);
+use units::Instant;
 
 impl Connection {
     /// Measures the round trip towards the server, and the size of its segments. Where that has changed the kernel
@@ -43,19 +39,19 @@ impl Connection {
         if !flow.window.follows_data() {
             return false;
         }
-        let due = flow.follow_window();
+        let due = flow.follow_window(now);
         let is_unread = unread.load(Relaxed) > 0;
         if flow.window.is_closed() && !self.is_shut && is_unread {
             credit::close(&flow.wan);
             self.is_shut = true;
-            self.shut_at = now;
+            flow.window.is_shut(now);
         }
         due.is_some() && is_unread
     }
 
     /// Before data is moved while the window is closed: leaves a byte unread if the server may be waiting for a
     /// window, or prepares one that is due, which the read then shows.
-    pub(super) fn prepare_window(&mut self) -> Option<Due> {
+    pub(super) fn prepare_window(&mut self, now: Instant) -> Option<Due> {
         let window = &self.flow.window;
         self.down.leaves_byte = false;
         if !window.is_closed() {
@@ -68,7 +64,7 @@ impl Connection {
         let received = meters.received();
         let is_unread = meters.wan_unread.load(Relaxed) > 0;
         let owed = window.take_due();
-        if let Some(change) = self.flow.follow_window().or(owed)
+        if let Some(change) = self.flow.follow_window(now).or(owed)
             && let Change::Credit(bytes) | Change::Open(bytes) = change
             && (is_unread || matches!(change, Change::Open(_)))
         {
@@ -98,23 +94,29 @@ impl Connection {
     }
 
     /// After the read: what was shown, and no more than that if it is a credit.
-    pub(super) fn finish_window(&mut self, due: &Due, has_read: bool, counters: &Counters) {
+    pub(super) fn finish_window(
+        &mut self,
+        now: Instant,
+        due: &Due,
+        has_read: bool,
+        counters: &Counters,
+    ) {
         let (flow, received) = (&self.flow, due.received);
         self.is_shut = false;
         let is_credit = matches!(due.change, Change::Credit(_));
         if has_read && due.prepared.is_shown(&flow.wan) {
             counters.windows_shown.one();
-            flow.window.has_shown(due.change, received);
+            flow.window.has_shown(now, due.change, received);
             if is_credit {
                 credit::close(&flow.wan);
                 self.is_shut = true;
             }
         } else if !is_credit {
             // the next acknowledgement shows it
-            flow.window.has_shown(due.change, received);
+            flow.window.has_shown(now, due.change, received);
         } else if has_read {
             counters.windows_refused.one();
-            flow.window.is_refused(due.bytes, received);
+            flow.window.is_refused(now, due.bytes, received);
         }
     }
 
@@ -145,17 +147,13 @@ impl Connection {
         }
     }
 
-    /// Has the least window shown where it has been closed for too long. True if the connection is to be given a turn.
+    /// Has the rule's relief shown where the server waits for a window. True if the connection is to be given a turn.
     pub(in crate::relay) fn relieve(&self, now: Instant) -> bool {
-        if !self.is_closing() {
-            self.flow.relieve(now);
+        if self.is_closing() {
+            return false;
         }
-        let is_closed =
-            self.is_shut && !self.is_closing() && now.saturating_since(self.shut_at) >= CLOSED;
-        if is_closed {
-            self.flow.window.owe_min();
-        }
-        is_closed
+        self.flow.relieve(now);
+        self.is_shut && self.flow.window.relieve(now)
     }
 }
 

@@ -34,16 +34,14 @@ impl World {
             }
             for end in &state.ends {
                 for queue in [&end.scheduler, &end.reorder] {
-                    let bytes = queue.bytes().get() as f64;
-                    self.series
-                        .push(queue.name(), Metric::QueueBytes, now, bytes);
+                    queue.push(now, &mut self.series);
                 }
             }
         }
     }
 
     /// A radio report reaches the edge: its ends receive reports on their UEs.
-    pub(in super::super) fn report_to_tunnels(&mut self, report: &RadioReport) {
+    pub(in super::super) fn report_to_tunnels(&mut self, report: &RadioReport, made_at: Instant) {
         let now = self.now;
         let slot = report.cell.downlink_interval();
         for ue in 0..self.tunnels.len() {
@@ -53,7 +51,7 @@ impl World {
             let (true, Some(of_ue)) = (state.spec.uses_radio, of_ue) else {
                 continue;
             };
-            let radio = RadioState::of(report, of_ue, of_ue.timestamp);
+            let radio = RadioState::of(report, of_ue, made_at);
             let is_cell = |index: &usize| state.spec.paths[*index].access == TunnelAccess::Cell;
             let path = (0..state.paths.len()).find(is_cell);
             let found = path.and_then(|path| state.paths[path].at_edge);

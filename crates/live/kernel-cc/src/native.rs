@@ -1,0 +1,73 @@
+//! A model in C as a program of this machine, for tests that compare it with its core: no rights are needed.
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+/// The running program.
+pub(crate) struct Native {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: ChildStdout,
+    _folder: Folder,
+}
+
+/// A folder that is removed.
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // it may be in use no more than a moment
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Native {
+    /// Of `bpf/PROGRAM.c`, by a name of the test.
+    pub(crate) fn compile(program: &str, name: &str) -> Self {
+        let folder = format!("brimful-{program}-{name}-{}", std::process::id());
+        let folder = Folder(std::env::temp_dir().join(folder));
+        std::fs::create_dir_all(&folder.0).expect("a folder");
+        let compiled = folder.0.join(program);
+        let source = format!("bpf/{program}.c");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(source);
+        // what C leaves undefined ends the program
+        let status = Command::new("clang")
+            .args(["-O2", "-Wall", "-Werror", "-fsanitize=undefined"])
+            .args(["-fsanitize-trap=undefined", "-o"])
+            .args([&compiled, &source])
+            .status();
+        assert!(status.expect("clang").success());
+        let mut child = Command::new(compiled)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("started");
+        let output = child.stdout.take().expect("piped");
+        Self {
+            input: child.stdin.take(),
+            output,
+            child,
+            _folder: folder,
+        }
+    }
+
+    /// What so many events resulted in, each of so many bytes; no more of both than a pipe holds.
+    pub(crate) fn run(&mut self, events: &[u8], count: usize, each: usize) -> Vec<u8> {
+        let input = self.input.as_mut().expect("open");
+        input.write_all(events).expect("it takes events");
+        let mut bytes = vec![0; count * each];
+        self.output
+            .read_exact(&mut bytes)
+            .expect("it answers, and nothing undefined was done");
+        bytes
+    }
+}
+
+impl Drop for Native {
+    fn drop(&mut self) {
+        self.input = None;
+        let status = self.child.wait().expect("it ends");
+        assert!(status.success() || std::thread::panicking(), "{status}");
+    }
+}
