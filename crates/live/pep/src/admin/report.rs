@@ -3,7 +3,6 @@
 use crate::control::Snapshot;
 use crate::daemon::Core;
 use crate::flow::{Flow, Handling};
-use crate::sys;
 use daemon::clock;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -97,7 +96,7 @@ pub(crate) fn flow_reports(core: &Core) -> Vec<FlowReport> {
 }
 
 fn flow_report(flow: &Flow) -> FlowReport {
-    let ran = sys::tcp_info(&flow.ran).unwrap_or_default();
+    let ran = socket_options::tcp_info(&flow.ran).unwrap_or_default();
     flow.meters.wan_rtt.sample(&flow.wan);
     FlowReport {
         id: flow.id,

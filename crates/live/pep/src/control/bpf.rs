@@ -7,10 +7,11 @@
 //!   socket storage   <- which slot of the arrays     (one system call a connection)
 //! ```
 
-use crate::sys::{SharedWords, TcpInfo, tcp_info};
+use crate::sys::SharedWords;
 use kernel_cc::{Loaded, Naming, error_of};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use rustix::net::sockopt;
+use socket_options::{TcpInfo, tcp_info};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::AtomicU64;

@@ -280,7 +280,7 @@ impl Radio {
                 continue;
             };
             let segments = (info.unacked + info.retrans).saturating_sub(info.sacked + info.lost);
-            let mss = Bytes::new(info.mss.into());
+            let mss = Bytes::new(info.snd_mss.into());
             let name = self.network.flows.name(flow).to_owned();
             let mut push = |metric, bytes: Bytes| {
                 self.network
@@ -288,8 +288,8 @@ impl Radio {
                     .push(&name, metric, at, bytes.get() as f64);
             };
             push(Metric::BytesInFlight, mss * u64::from(segments));
-            push(Metric::Cwnd, mss * u64::from(info.cwnd));
-            push(Metric::ReceiveWindow, Bytes::new(info.peer_window.into()));
+            push(Metric::Cwnd, mss * u64::from(info.snd_cwnd));
+            push(Metric::ReceiveWindow, Bytes::new(info.snd_wnd.into()));
         }
         self.network.sample_links(at);
         self.network.series.end_step(at);

@@ -3,9 +3,9 @@
 use super::TICK;
 use crate::Error;
 use crate::clock::Clock;
-use crate::sys::{self, TcpInfo};
 use cc::{RateReport, RateView};
 use kernel_cc::cdbe::Attached;
+use socket_options::TcpInfo;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -120,7 +120,9 @@ impl SenderStates {
 
     fn state_of(&self, server: Option<Arc<OwnedFd>>, client: Option<Arc<OwnedFd>>) -> EndStates {
         let mut state = EndStates {
-            sender: server.as_ref().and_then(|end| sys::tcp_info(&**end).ok()),
+            sender: server
+                .as_ref()
+                .and_then(|end| socket_options::tcp_info(&**end).ok()),
             ..EndStates::default()
         };
         let Some(cdbe) = &self.cdbe else {
