@@ -150,7 +150,9 @@ fn a_path_goes_and_comes_back_with_its_link() {
         let client = Daemon::start(&hosts.client, "client", &client_config("", &paths));
         client.wait_for_paths(2);
         let events = |kind: &str| client.status()["network"][kind].as_u64();
-        assert_eq!((events("link-down"), events("link-up")), (Some(0), Some(0)));
+        // of a wire that was just joined addresses may still be notified
+        let (down, up) = (events("link-down"), events("link-up"));
+        assert_eq!(down, Some(0));
         hosts.client.sh("ip link set dev a down");
         wait_until("the path is given up", || client.path(0)["state"] != "up");
         assert_eq!(events("link-down"), Some(1));
@@ -158,7 +160,7 @@ fn a_path_goes_and_comes_back_with_its_link() {
         hosts.client.sh("ip link set dev a up");
         client.wait_for_paths(2);
         // routes are notified before the link, and may have brought the path back
-        wait_until("the link is notified", || events("link-up") >= Some(1));
+        wait_until("the link is notified", || events("link-up") > up);
         // the next one of its name is another interface, to which no socket from before is bound
         hosts.client.sh("ip link delete dev a");
         wait_until("the path is given up", || client.path(0)["state"] != "up");
