@@ -169,11 +169,8 @@ pub(crate) enum World {
 
 impl World {
     /// As results name it.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Sim => runner::World::Sim.name(),
-            Self::Lab => runner::World::Lab.name(),
-        }
+    pub(crate) fn name(self) -> &'static str {
+        runner::World::from(self).name()
     }
 }
 

@@ -7,6 +7,32 @@ import type { Unit } from "./format";
 /** What a series belongs to. */
 export type EntityKind = "cell" | "link" | "ue" | "flow" | "queue" | "path";
 
+/** What a series shows: no other name is one of a metric. */
+export type MetricName =
+  | "goodput_bps"
+  | "rtt_ms"
+  | "path_share"
+  | "path_rate_bps"
+  | "path_cwnd_bytes"
+  | "bytes_in_flight"
+  | "cwnd_bytes"
+  | "receive_window_bytes"
+  | "ran_window_bytes"
+  | "queue_bytes"
+  | "capacity_bps"
+  | "is_slow"
+  | "utilisation"
+  | "prb"
+  | "mcs"
+  | "cqi"
+  | "report_bps"
+  | "pacing_gain"
+  | "seen_delay_ms"
+  | "least_delay_ms"
+  | "loss_congestion"
+  | "loss_radio"
+  | "loss_unknown";
+
 /** How the metric is drawn. */
 export interface Metric {
   title: string;

@@ -1,7 +1,7 @@
 // Which figures a set of series makes: of a result, of two results laid over one another, or live.
 
 import { unitOf } from "../base/format";
-import type { EntityKind } from "../base/metrics";
+import type { EntityKind, MetricName } from "../base/metrics";
 import { KIND_NAMES, LOSSES, METRICS, type Metric, WINDOWS } from "../base/metrics";
 import { statistics } from "../base/stats";
 import type { Figure, Line, Panel, Points } from "../chart/model";
@@ -21,6 +21,12 @@ export interface SeriesSet {
   series: Series[];
 }
 
+/** Metrics that figures treat in a way of their own. */
+const GOODPUT: MetricName = "goodput_bps";
+const CAPACITY: MetricName = "capacity_bps";
+const QUEUE: MetricName = "queue_bytes";
+const IN_FLIGHT: MetricName = "bytes_in_flight";
+
 /** Most lines of one panel. */
 export const MAX_LINES = 10;
 /** Most flows whose windows have a panel. */
@@ -35,18 +41,17 @@ export interface Choice {
 export function figures(sets: SeriesSet[], choice: Choice): Figure[] {
   const known = new Set([...WINDOWS, ...LOSSES].map(([metric]) => metric));
   const metrics = Object.keys(METRICS).concat(
-    unknownMetrics(sets).filter((m) => !(m in METRICS) && !known.has(m) && m !== "capacity_bps"),
+    unknownMetrics(sets).filter((m) => !(m in METRICS) && !known.has(m) && m !== CAPACITY),
   );
   const found: (Figure | null)[] = metrics.flatMap((name) => {
     const kinds = kindsOf(sets, name);
     const spec = METRICS[name] ?? plain(name, sets);
     return kinds.map((kind) => overTime(sets, choice, name, spec, kind, kinds.length > 1));
   });
-  const afterRtt = found.findIndex((f) => f?.id.startsWith("bytes_in_flight"));
+  const afterRtt = found.findIndex((f) => f?.id.startsWith(IN_FLIGHT));
   found.splice(afterRtt < 0 ? found.length : afterRtt + 1, 0, windows(sets, choice));
   found.push(losses(sets));
-  if (!sets.some((s) => s.series.some((x) => x.metric === "goodput_bps")))
-    found.unshift(capacity(sets));
+  if (!sets.some((s) => s.series.some((x) => x.metric === GOODPUT))) found.unshift(capacity(sets));
   return found.filter((f) => f !== null);
 }
 
@@ -72,7 +77,7 @@ function kindsOf(sets: SeriesSet[], metric: string): EntityKind[] {
 function chosen(sets: SeriesSet[], choice: Choice, metric: string, kind: EntityKind) {
   const of = sets.flatMap((s) => s.series.filter((x) => x.metric === metric && x.kind === kind));
   const isEmptyQueue = (name: string) =>
-    metric === "queue_bytes" &&
+    metric === QUEUE &&
     !choice.entities.has(kind) &&
     of.every((s) => s.entity !== name || (statistics(s.points().y)?.max ?? 0) <= 0);
   const names = [...new Set(of.map((s) => s.entity))].filter((n) => !isEmptyQueue(n));
@@ -97,7 +102,7 @@ function overTime(
 ): Figure | null {
   const { names, count } = chosen(sets, choice, metric, kind);
   if (names.length === 0) return null;
-  const isGoodput = metric === "goodput_bps";
+  const isGoodput = metric === GOODPUT;
   const linesOf = (set: SeriesSet, dash: number): Line[] =>
     names.flatMap((entity, colour) => {
       const found = set.series.find(
@@ -135,7 +140,7 @@ function overTime(
 
 /** What the bottleneck could carry: the whole rather than each user's share of it. */
 function capacities(set: SeriesSet, sets: SeriesSet[]): Line[] {
-  const all = set.series.filter((s) => s.metric === "capacity_bps");
+  const all = set.series.filter((s) => s.metric === CAPACITY);
   const link = all.filter((s) => s.entity === "link" || s.kind === "link");
   const cells = all.filter((s) => s.kind === "cell");
   const used = link.length > 0 ? link.slice(0, 1) : cells.length > 0 ? cells : all.slice(0, 1);
@@ -153,7 +158,7 @@ function capacity(sets: SeriesSet[]): Figure | null {
   const lines = sets.flatMap((s) => capacities(s, sets));
   if (lines.length === 0) return null;
   return {
-    id: "capacity_bps",
+    id: CAPACITY,
     title: "Capacity",
     caption: "What the radio could carry.",
     overTime: true,

@@ -130,10 +130,7 @@ fn plan(arguments: &ReproduceArgs, world: World) -> Result<Plan, Failure> {
         repeats: arguments.repeats,
         seed: arguments.seed,
         only: arguments.only.clone(),
-        world: match world {
-            World::Sim => reproduce::World::Sim,
-            World::Lab => reproduce::World::Lab,
-        },
+        world: world.into(),
         without_paper: arguments.world.len() > 1,
         traces: std::env::var_os("BRIMFUL_TRACES").map(PathBuf::from),
     };

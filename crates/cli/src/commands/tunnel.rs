@@ -286,7 +286,7 @@ fn with_common(common: &CommonArgs, end: End) -> Result<Config, Failure> {
     if let Some(name) = &common.scheduler {
         config.scheduler.clone_from(name);
     }
-    config.deadline = common.deadline;
+    config.connection.reliability = common.deadline;
     config.admin.clone_from(&common.admin);
     config.metrics = common.metrics;
     config.check().map_err(Failure::input)?;

@@ -27,6 +27,7 @@ const ACROSS: &[(&str, &str)] = &[
     ("lab", "kernel-cc"),
     ("lab", "quic"),
     ("lab", "tun"),
+    ("lab", "socket-options"),
 ];
 
 /// For each crate, the crates of ours that it may depend on.
@@ -34,6 +35,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("units", &[]),
     ("metric", &[]),
     ("tun", &[]),
+    ("socket-options", &[]),
     ("rnis", &["units"]),
     ("radio", &["units", "rnis"]),
     ("cc", &["units", "rnis", "radio"]),
@@ -95,6 +97,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "daemon",
             "report-source",
             "dash",
+            "socket-options",
         ],
     ),
     (
@@ -115,6 +118,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "scenario",
             "network",
             "quic",
+            "socket-options",
         ],
     ),
     ("daemon", &["units"]),
@@ -152,6 +156,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "recovery",
             "tun",
             "dash",
+            "socket-options",
         ],
     ),
     ("sweep", &["scenario"]),

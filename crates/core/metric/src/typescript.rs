@@ -31,6 +31,10 @@ impl Stroke {
 pub fn typescript() -> String {
     let kinds = Kind::ALL.map(|kind| format!("\"{}\"", kind.name()));
     let mut text = HEAD.replace("KINDS", &kinds.join(" | "));
+    let names = Metric::ALL
+        .iter()
+        .map(|of| format!("\n  | \"{}\"", of.name()));
+    text = text.replace("NAMES", &names.collect::<String>());
     for metric in Metric::ALL {
         if let Shown::Figure(figure) = &metric.descriptor().shown {
             put(&mut text, *metric, figure);
@@ -103,6 +107,9 @@ import type { Unit } from "./format";
 
 /** What a series belongs to. */
 export type EntityKind = KINDS;
+
+/** What a series shows: no other name is one of a metric. */
+export type MetricName =NAMES;
 
 /** How the metric is drawn. */
 export interface Metric {

@@ -41,7 +41,7 @@ pub use error::DashError;
 pub use feed::{About, Feed, Position, Round, Source, World};
 pub use hosted::{Hosted, Prepared, RadioMeter, Sample, Settings};
 pub use http::{Mount, Peer, Server, router};
-pub use metric::Kind;
+pub use metric::{Kind, Metric};
 pub use results::{Library, READER_THREAD};
 pub use view::View;
 

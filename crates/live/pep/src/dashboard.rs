@@ -6,9 +6,8 @@ use crate::daemon::Core;
 use crate::error::PepError;
 use crate::flow::{Flow, Handling};
 use crate::meters::micros;
-use crate::sys;
 use daemon::clock;
-use dash::{Hosted, Kind, Prepared, Sample, Source};
+use dash::{Hosted, Kind, Metric, Prepared, Sample, Source};
 use std::net::IpAddr;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
@@ -45,7 +44,7 @@ fn put_ues(core: &Core, sample: &mut Sample) {
     let connected = ues.filter(|(_, ue)| ue.connections.load(Relaxed) > 0);
     for (address, ue) in connected.take(MAX_UES) {
         let bytes = ue.bytes_down.load(Relaxed);
-        sample.put_rate(Kind::Ue, &name(address), None, "goodput_bps", bytes);
+        sample.put_rate(Kind::Ue, &name(address), None, Metric::Goodput, bytes);
     }
 }
 
@@ -71,26 +70,26 @@ fn grown(core: &Core) -> Vec<(u64, u64, Arc<Flow>)> {
 fn put_flow(flow: &Flow, sample: &mut Sample) {
     let entity = format!("{} #{}", flow.server, flow.id);
     let ue = name(flow.client.ip());
-    let Ok(ran) = sys::tcp_info(&flow.ran) else {
+    let Ok(ran) = socket_options::tcp_info(&flow.ran) else {
         return;
     };
     let acked = ran.bytes_acked;
-    sample.put_rate(Kind::Flow, &entity, Some(&ue), "goodput_bps", acked);
+    sample.put_rate(Kind::Flow, &entity, Some(&ue), Metric::Goodput, acked);
     let mut put = |metric, value| sample.put(Kind::Flow, &entity, Some(&ue), metric, value);
     flow.meters.wan_rtt.sample(&flow.wan);
     if let Some(rtt) = micros(ran.rtt) {
         // from the server to the UE and back, without what waits here
         let both = rtt + flow.meters.wan_rtt.smoothed().unwrap_or(Duration::ZERO);
-        put("rtt_ms", both.as_secs_f64() * 1e3);
+        put(Metric::Rtt, both.as_secs_f64() * 1e3);
     }
     let mss = f64::from(ran.snd_mss);
-    put("cwnd_bytes", f64::from(ran.snd_cwnd) * mss);
-    put("bytes_in_flight", f64::from(ran.unacked) * mss);
-    put("receive_window_bytes", f64::from(flow.window.shown()));
-    put("queue_bytes", flow.meters.waiting_down() as f64);
+    put(Metric::Cwnd, f64::from(ran.snd_cwnd) * mss);
+    put(Metric::BytesInFlight, f64::from(ran.unacked) * mss);
+    put(Metric::ReceiveWindow, f64::from(flow.window.shown()));
+    put(Metric::QueueBytes, flow.meters.waiting_down() as f64);
     if flow.handling() != Handling::Plain {
-        put("ran_window_bytes", flow.ran_window() as f64);
-        put("is_slow", f64::from(u8::from(flow.is_slow())));
+        put(Metric::RanWindow, flow.ran_window() as f64);
+        put(Metric::IsSlow, f64::from(u8::from(flow.is_slow())));
     }
     if let Ok(cc) = rustix::net::sockopt::tcp_congestion(&flow.ran) {
         sample.describe(&entity, &cc);

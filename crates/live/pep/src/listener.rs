@@ -92,7 +92,9 @@ fn prepare(socket: &OwnedFd, config: &Config) -> rustix::io::Result<()> {
     prepare_end(socket)?;
     let unsent = u32::try_from(config.relay.unsent.get()).unwrap_or(u32::MAX);
     sys::set_notsent_lowat(socket, unsent)
-        .and_then(|()| sys::set_int(socket, libc::SOL_TCP, libc::TCP_SYNCNT, SYN_ACK_RETRIES))
+        .and_then(|()| {
+            socket_options::set_int(socket, libc::SOL_TCP, libc::TCP_SYNCNT, SYN_ACK_RETRIES)
+        })
         .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::INVAL))
 }
 

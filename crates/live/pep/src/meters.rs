@@ -1,7 +1,7 @@
 //! What is measured of a flow. The control thread reads it every millisecond, so that it stands apart
 //! from the sockets, on one cache line.
 
-use crate::sys::{self, TcpInfo};
+use socket_options::TcpInfo;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use units::Duration;
@@ -56,7 +56,7 @@ pub(crate) struct RoundTrip {
 impl RoundTrip {
     /// Takes it from a socket. What the kernel has not measured stays as it is.
     pub(crate) fn sample(&self, socket: &OwnedFd) -> Option<TcpInfo> {
-        let info = sys::tcp_info(socket).ok()?;
+        let info = socket_options::tcp_info(socket).ok()?;
         self.set(info.rtt, info.min_rtt);
         Some(info)
     }

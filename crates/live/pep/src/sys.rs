@@ -2,48 +2,10 @@
 //! maps. All `unsafe` code of this crate is here.
 
 use rustix::mm::{MapFlags, ProtFlags};
+use socket_options::{get_bytes, set_bytes, set_int};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::AtomicU64;
-
-/// Sets an option whose value is a C `int`.
-///
-/// # Errors
-/// The kernel's.
-pub fn set_int(fd: impl AsFd, level: i32, name: i32, value: i32) -> io::Result<()> {
-    set_option(fd, level, name, &value.to_ne_bytes())
-}
-
-/// Sets an option by the bytes of its value.
-fn set_option(fd: impl AsFd, level: i32, name: i32, value: &[u8]) -> io::Result<()> {
-    // SAFETY: the pointer and the length are those of a live slice, and the descriptor is borrowed.
-    let result = unsafe {
-        libc::setsockopt(
-            fd.as_fd().as_raw_fd(),
-            level,
-            name,
-            value.as_ptr().cast(),
-            value.len() as libc::socklen_t,
-        )
-    };
-    check(result)
-}
-
-/// Reads an option into these bytes, or the first of them.
-fn get_option(fd: impl AsFd, level: i32, name: i32, value: &mut [u8]) -> io::Result<()> {
-    let mut length = value.len() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes, which is the size of the live slice, and the
-    // descriptor is borrowed.
-    check(unsafe {
-        libc::getsockopt(
-            fd.as_fd().as_raw_fd(),
-            level,
-            name,
-            value.as_mut_ptr().cast(),
-            &raw mut length,
-        )
-    })
-}
 
 fn check(result: i32) -> io::Result<()> {
     if result == 0 {
@@ -78,7 +40,7 @@ pub fn set_bind_address_no_port(fd: impl AsFd) -> io::Result<()> {
 /// # Errors
 /// `EPERM` without `CAP_NET_ADMIN` or `CAP_NET_RAW`.
 pub fn set_mark(fd: impl AsFd, mark: u32) -> io::Result<()> {
-    set_option(fd, libc::SOL_SOCKET, libc::SO_MARK, &mark.to_ne_bytes())
+    set_bytes(fd, libc::SOL_SOCKET, libc::SO_MARK, &mark.to_ne_bytes())
 }
 
 /// Has a socket send and receive through one interface only.
@@ -86,7 +48,7 @@ pub fn set_mark(fd: impl AsFd, mark: u32) -> io::Result<()> {
 /// # Errors
 /// `ENODEV` where there is no such interface.
 pub fn bind_to_device(fd: impl AsFd, interface: &str) -> io::Result<()> {
-    set_option(
+    set_bytes(
         fd,
         libc::SOL_SOCKET,
         libc::SO_BINDTODEVICE,
@@ -130,7 +92,7 @@ pub struct RepairWindow {
 /// `EPERM` outside repair mode.
 pub fn repair_window(fd: impl AsFd) -> io::Result<RepairWindow> {
     let mut bytes = [0; 20];
-    get_option(fd, libc::SOL_TCP, TCP_REPAIR_WINDOW, &mut bytes)?;
+    get_bytes(fd, libc::SOL_TCP, TCP_REPAIR_WINDOW, &mut bytes)?;
     Ok(RepairWindow {
         send: [0, 4, 8].map(|at| word(&bytes, at)),
         rcv_wnd: word(&bytes, 12),
@@ -149,7 +111,7 @@ pub fn set_repair_window(fd: impl AsFd, window: RepairWindow) -> io::Result<()> 
     for (place, word) in bytes.chunks_exact_mut(4).zip(words) {
         place.copy_from_slice(&word.to_ne_bytes());
     }
-    set_option(fd, libc::SOL_TCP, TCP_REPAIR_WINDOW, &bytes)
+    set_bytes(fd, libc::SOL_TCP, TCP_REPAIR_WINDOW, &bytes)
 }
 
 /// Has a connection send a segment without data, whose number its peer has acknowledged: as the end of repair mode
@@ -249,7 +211,7 @@ pub fn socket_memory(fd: impl AsFd) -> io::Result<u64> {
     // include/uapi/asm-generic/socket.h
     const SO_MEMINFO: libc::c_int = 55;
     let mut bytes = [0; WORDS * 4];
-    get_option(fd, libc::SOL_SOCKET, SO_MEMINFO, &mut bytes)?;
+    get_bytes(fd, libc::SOL_SOCKET, SO_MEMINFO, &mut bytes)?;
     let word = |index: libc::c_int| u64::from(word(&bytes, index as usize * 4));
     Ok(word(libc::SK_MEMINFO_RMEM_ALLOC) + word(libc::SK_MEMINFO_WMEM_QUEUED))
 }
@@ -259,7 +221,7 @@ pub fn socket_memory(fd: impl AsFd) -> io::Result<u64> {
 /// # Errors
 /// The kernel's.
 pub fn set_max_pacing_rate(fd: impl AsFd, bytes_per_second: u64) -> io::Result<()> {
-    set_option(
+    set_bytes(
         fd,
         libc::SOL_SOCKET,
         libc::SO_MAX_PACING_RATE,
@@ -267,79 +229,9 @@ pub fn set_max_pacing_rate(fd: impl AsFd, bytes_per_second: u64) -> io::Result<(
     )
 }
 
-/// The part of `struct tcp_info` that we use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TcpInfo {
-    /// Smoothed round-trip time, us; 0 before the first sample.
-    pub rtt: u32,
-    /// Least round-trip time of the last minutes, us; `u32::MAX` before the first sample.
-    pub min_rtt: u32,
-    /// Maximum segment size for sending, bytes.
-    pub snd_mss: u32,
-    /// Segment size of the peer, as the kernel estimates it, bytes.
-    pub rcv_mss: u32,
-    /// Congestion window, segments.
-    pub snd_cwnd: u32,
-    /// Segments in flight.
-    pub unacked: u32,
-    /// Bytes acknowledged, the handshake's not counted as the kernel does from 4.1.
-    pub bytes_acked: u64,
-    /// Bytes taken from the application and not sent yet.
-    pub notsent_bytes: u32,
-    /// Payload sent again, bytes.
-    pub bytes_retrans: u64,
-    /// The peer's window, bytes; 0 where the kernel does not report it (before 5.4).
-    pub snd_wnd: u32,
-    /// Our window as the peer has been shown it, bytes; 0 where the kernel does not report it (before 6.2).
-    pub rcv_wnd: u32,
-    /// Segments that have arrived.
-    pub segs_in: u32,
-    /// Our windows are multiples of two to this power, bytes (RFC 7323).
-    pub rcv_wscale: u8,
-}
-
 /// The word at an offset.
 fn word(bytes: &[u8], at: usize) -> u32 {
     u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap_or_default())
-}
-
-/// Bytes of `struct tcp_info` that we read, those of Linux 6.2.
-const TCP_INFO_BYTES: usize = 240;
-
-/// Reads `TCP_INFO`.
-///
-/// # Errors
-/// The kernel's.
-pub fn tcp_info(fd: impl AsFd) -> io::Result<TcpInfo> {
-    let mut bytes = [0u8; TCP_INFO_BYTES];
-    get_option(fd, libc::SOL_TCP, libc::TCP_INFO, &mut bytes)?;
-    Ok(parse_tcp_info(&bytes))
-}
-
-/// Offsets as in include/uapi/linux/tcp.h, which only ever grows at its end.
-fn parse_tcp_info(bytes: &[u8; TCP_INFO_BYTES]) -> TcpInfo {
-    let word = |at: usize| word(bytes, at);
-    let long = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap_or_default());
-    TcpInfo {
-        segs_in: word(140),
-        snd_mss: word(16),
-        rcv_mss: word(20),
-        unacked: word(24),
-        rtt: word(68),
-        snd_cwnd: word(80),
-        bytes_acked: long(120),
-        notsent_bytes: word(144),
-        min_rtt: word(148),
-        bytes_retrans: long(208),
-        snd_wnd: word(228),
-        rcv_wnd: word(232),
-        // two bit fields of four bits, of which the first is in the lower bits on little-endian machines
-        rcv_wscale: if cfg!(target_endian = "little") {
-            bytes[6] >> 4
-        } else {
-            bytes[6] & 15
-        },
-    }
 }
 
 /// The words of a BPF array map, shared with the kernel.
@@ -390,25 +282,5 @@ impl Drop for SharedWords {
         // SAFETY: this is the mapping of `map`, and no borrow of it outlives `self`.
         let unmapped = unsafe { rustix::mm::munmap(self.start.cast(), self.words * 8) };
         debug_assert!(unmapped.is_ok(), "a mapping of ours can be unmapped");
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tcp_info_of_a_real_connection() {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a listener");
-        let address = listener.local_addr().expect("bound");
-        let client = std::net::TcpStream::connect(address).expect("connected");
-        let (mut server, _) = listener.accept().expect("accepted");
-        io::Write::write_all(&mut server, &[1; 5000]).expect("sent");
-        let mut buffer = [0; 5000];
-        io::Read::read_exact(&mut (&client), &mut buffer).expect("received");
-        let info = tcp_info(&server).expect("TCP_INFO");
-        assert!(info.snd_mss > 500 && info.snd_cwnd >= 2, "{info:?}");
-        assert!(info.bytes_acked <= 5001, "{info:?}");
-        assert!(info.min_rtt > 0, "{info:?}");
     }
 }

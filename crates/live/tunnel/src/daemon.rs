@@ -87,7 +87,8 @@ pub fn run(start: &Start) -> Result<(), TunnelError> {
     match &config.end {
         End::Client(_) => {
             let mtu = Client::first_mtu(config);
-            let client = Client::new(config.clone(), mtu, clock::now())?;
+            let mut client = Client::new(config.clone(), mtu, clock::now())?;
+            client.watch_network(&poller);
             let inside = Inside::open(&config.tun, mtu)?;
             let _metrics = serve(start, &handle, signals, shown)?;
             go(poller, waker, received, inside, client)

@@ -5,7 +5,7 @@ use crate::config::Config;
 use crate::daemon::Handle;
 use crate::error::TunnelError;
 use crate::status::{ConnectionStatus, PathStatus, Status};
-use dash::{Hosted, Kind, Prepared, Sample, Source};
+use dash::{Hosted, Kind, Metric, Prepared, Sample, Source};
 use std::collections::BTreeMap;
 
 /// In so long, seconds, half of what a path has carried no longer counts for its share.
@@ -50,7 +50,7 @@ fn put(status: &Status, shares: &mut Shares, sample: &mut Sample) {
         for (path, name) in connection.paths.iter().zip(&names) {
             put_path(path, name, &connection.peer, packet, sample);
             let lately = shares.get(name).copied().unwrap_or(0.0);
-            let lately = match sample.grown(name, "path_share", carried(path)) {
+            let lately = match sample.grown(name, Metric::PathShare, carried(path)) {
                 Some((bytes, time)) => {
                     lately * 0.5_f64.powf(time.as_secs_f64() / HALF_LIFE) + bytes as f64
                 }
@@ -67,7 +67,7 @@ fn put(status: &Status, shares: &mut Shares, sample: &mut Sample) {
                 Kind::Path,
                 name,
                 Some(&connection.peer),
-                "path_share",
+                Metric::PathShare,
                 share,
             );
         }
@@ -90,20 +90,23 @@ fn carried(path: &PathStatus) -> u64 {
 
 fn put_connection(connection: &ConnectionStatus, sample: &mut Sample) {
     let total = connection.paths.iter().map(carried).sum();
-    sample.put_rate(Kind::Flow, &connection.peer, None, "goodput_bps", total);
+    sample.put_rate(Kind::Flow, &connection.peer, None, Metric::Goodput, total);
 }
 
 fn put_path(path: &PathStatus, name: &str, peer: &str, packet: f64, sample: &mut Sample) {
     let total = carried(path);
-    sample.put_rate(Kind::Path, name, Some(peer), "path_rate_bps", total);
+    sample.put_rate(Kind::Path, name, Some(peer), Metric::PathRate, total);
     let mut put = |metric, value| sample.put(Kind::Path, name, Some(peer), metric, value);
-    put("path_cwnd_bytes", path.cwnd_packets as f64 * packet);
-    put("bytes_in_flight", path.in_flight_packets as f64 * packet);
-    put("queue_bytes", path.queued_packets as f64 * packet);
+    put(Metric::PathCwnd, path.cwnd_packets as f64 * packet);
+    put(
+        Metric::BytesInFlight,
+        path.in_flight_packets as f64 * packet,
+    );
+    put(Metric::QueueBytes, path.queued_packets as f64 * packet);
     if let Some(rtt) = path.rtt_seconds {
-        put("rtt_ms", rtt * 1e3);
+        put(Metric::Rtt, rtt * 1e3);
     }
     if let Some(rate) = path.radio_rate_bps {
-        put("capacity_bps", rate as f64);
+        put(Metric::Capacity, rate as f64);
     }
 }

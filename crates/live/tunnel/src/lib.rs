@@ -26,6 +26,7 @@ mod key;
 mod limits;
 mod link;
 mod metrics;
+mod netlink;
 mod packet_thread;
 mod pending;
 mod poller;

@@ -28,13 +28,8 @@ pub(crate) fn inner_mtu(path_mtu: usize, is_ipv6: bool) -> usize {
 /// The core's configuration of a connection.
 pub(crate) fn tunnel_config(config: &Config, mtu: usize) -> TunnelConfig {
     TunnelConfig {
-        scheduler_buffer: config.scheduler_buffer,
-        reorder: config.reorder,
-        reliability: config.deadline,
-        window_validation: config.window_validation,
         mtu,
-        keepalive: Some(config.keepalive),
-        ..TunnelConfig::default()
+        ..config.connection.clone()
     }
 }
 

@@ -185,6 +185,13 @@ fn page(status: &Status) -> String {
     for (reason, count) in &status.refused {
         page.value("refused_total", &[("reason", reason)], count);
     }
+    if !status.network.is_empty() {
+        let help = "Changes of the network that concerned a path, by kind.";
+        page.head("network_events_total", "counter", help);
+        for (event, count) in &status.network {
+            page.value("network_events_total", &[("event", event)], count);
+        }
+    }
     if let Some(is_connected) = status.reports_connected {
         let help = "1 while the source of radio reports is connected.";
         page.single("reports_connected", "gauge", help, u8::from(is_connected));

@@ -21,6 +21,8 @@ pub(crate) struct Status {
     pub(crate) moved: u64,
     /// What was refused before it belonged to a connection, by reason.
     pub(crate) refused: std::collections::BTreeMap<&'static str, u64>,
+    /// Changes of the network that concerned paths, by kind; empty at a server.
+    pub(crate) network: std::collections::BTreeMap<&'static str, u64>,
     /// Radio reports, and UEs in them, by outcome; empty where none are read.
     pub(crate) reports: std::collections::BTreeMap<&'static str, u64>,
     /// Whether their source is connected.
@@ -100,6 +102,7 @@ impl Status {
             accepted: 0,
             moved: 0,
             refused: std::collections::BTreeMap::new(),
+            network: std::collections::BTreeMap::new(),
             reports: std::collections::BTreeMap::new(),
             reports_connected: None,
         }

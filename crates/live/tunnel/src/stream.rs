@@ -2,8 +2,7 @@
 
 use crate::arena::Arena;
 use crate::frames;
-use crate::sys;
-use crate::udp::{Way, any, bind_to_device};
+use crate::udp::{Way, any, bind_to_device, local_ip};
 use bytes::Bytes;
 use multipath::tunnel::StreamState;
 use rustix::io::Errno;
@@ -12,7 +11,7 @@ use rustix::net::{
     sockopt,
 };
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use units::{BitRate, Bytes as Size, Duration};
 
@@ -73,21 +72,21 @@ impl Stream {
     /// # Errors
     /// The kernel's, e.g. if it has no such congestion control.
     pub(crate) fn new(fd: OwnedFd, controller: &str) -> io::Result<Self> {
-        sys::set_option(
+        socket_options::set_bytes(
             &fd,
             libc::SOL_TCP,
             libc::TCP_CONGESTION,
             controller.as_bytes(),
         )?;
         sockopt::set_tcp_nodelay(&fd, true)?;
-        sys::set_int(
+        socket_options::set_int(
             &fd,
             libc::SOL_TCP,
             libc::TCP_NOTSENT_LOWAT,
             UNSENT.cast_signed(),
         )?;
         // a path that is dead is found by its own probes; this is for what no path holds any more
-        sys::set_int(&fd, libc::SOL_TCP, libc::TCP_USER_TIMEOUT, 30_000)?;
+        socket_options::set_int(&fd, libc::SOL_TCP, libc::TCP_USER_TIMEOUT, 30_000)?;
         Ok(Self {
             fd,
             waiting: Vec::new(),
@@ -171,6 +170,14 @@ impl Stream {
         Ok(false)
     }
 
+    /// The address that it sends from.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub(crate) fn local_ip(&self) -> io::Result<IpAddr> {
+        local_ip(&self.fd)
+    }
+
     /// Whether connecting has failed.
     ///
     /// # Errors
@@ -188,7 +195,7 @@ impl Stream {
     /// # Errors
     /// The kernel's.
     pub(crate) fn state(&self) -> io::Result<StreamState> {
-        let info = sys::tcp_info(&self.fd)?;
+        let info = socket_options::tcp_info(&self.fd)?;
         let bytes = |segments: u32| Size::new(u64::from(segments) * u64::from(info.snd_mss));
         let micros = |us: u32| Duration::from_micros(u64::from(us));
         let waiting = Size::new((self.waiting.len() - self.written) as u64);

@@ -1,5 +1,5 @@
-//! What the kernel offers and no safe crate does: datagrams in batches with fields of their IP headers,
-//! and the state of TCP connections. All `unsafe` code of this crate is here.
+//! What the kernel offers and no safe crate does: datagrams in batches with fields of their IP headers.
+//! All `unsafe` code of this crate is here.
 
 use bytes::BytesMut;
 use std::io::{self, IoSlice};
@@ -17,104 +17,6 @@ pub(crate) fn reclaim(piece: &mut BytesMut, length: usize) -> bool {
     // SAFETY: the capacity is at least `length`, and all of it was initialised when it was made.
     unsafe { piece.set_len(length) };
     true
-}
-
-/// Sets an option whose value is a C `int`.
-///
-/// # Errors
-/// The kernel's.
-pub(crate) fn set_int(fd: impl AsFd, level: i32, name: i32, value: i32) -> io::Result<()> {
-    set_option(fd, level, name, &value.to_ne_bytes())
-}
-
-/// Sets an option by the bytes of its value.
-///
-/// # Errors
-/// The kernel's.
-pub(crate) fn set_option(fd: impl AsFd, level: i32, name: i32, value: &[u8]) -> io::Result<()> {
-    // SAFETY: the pointer and the length are those of a live slice, and the descriptor is borrowed.
-    let result = unsafe {
-        libc::setsockopt(
-            fd.as_fd().as_raw_fd(),
-            level,
-            name,
-            value.as_ptr().cast(),
-            value.len() as libc::socklen_t,
-        )
-    };
-    check(result)
-}
-
-/// Reads an option whose value is a C `int`.
-///
-/// # Errors
-/// The kernel's.
-pub(crate) fn get_int(fd: impl AsFd, level: i32, name: i32) -> io::Result<i32> {
-    let mut bytes = [0; 4];
-    get_option(fd, level, name, &mut bytes)?;
-    Ok(i32::from_ne_bytes(bytes))
-}
-
-fn get_option(fd: impl AsFd, level: i32, name: i32, value: &mut [u8]) -> io::Result<()> {
-    let mut length = value.len() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes, which is the size of the slice.
-    check(unsafe {
-        libc::getsockopt(
-            fd.as_fd().as_raw_fd(),
-            level,
-            name,
-            value.as_mut_ptr().cast(),
-            &raw mut length,
-        )
-    })
-}
-
-/// The part of `struct tcp_info` that we use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct TcpInfo {
-    /// Smoothed round-trip time, us; 0 before the first sample.
-    pub(crate) rtt: u32,
-    /// Minimum round-trip time of the last minutes, us; `u32::MAX` before the first sample.
-    pub(crate) min_rtt: u32,
-    /// Maximum segment size for sending, bytes.
-    pub(crate) snd_mss: u32,
-    /// Congestion window, segments.
-    pub(crate) snd_cwnd: u32,
-    /// Segments in flight.
-    pub(crate) unacked: u32,
-    /// Of those, selectively acknowledged.
-    pub(crate) sacked: u32,
-    /// Of those, found lost.
-    pub(crate) lost: u32,
-    /// Of those found lost, sent again.
-    pub(crate) retrans: u32,
-    /// Rate of delivery, byte/s; 0 where it is not known.
-    pub(crate) delivery_rate: u64,
-    /// Bytes taken from the application and not sent yet.
-    pub(crate) notsent_bytes: u32,
-}
-
-/// Reads `TCP_INFO`: offsets as in include/uapi/linux/tcp.h, which only ever grows at its end.
-///
-/// # Errors
-/// The kernel's.
-pub(crate) fn tcp_info(fd: impl AsFd) -> io::Result<TcpInfo> {
-    let mut bytes = [0u8; 168];
-    get_option(fd, libc::SOL_TCP, libc::TCP_INFO, &mut bytes)?;
-    let word =
-        |at: usize| u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-    Ok(TcpInfo {
-        snd_mss: word(16),
-        unacked: word(24),
-        rtt: word(68),
-        snd_cwnd: word(80),
-        sacked: word(28),
-        lost: word(32),
-        retrans: word(36),
-        delivery_rate: u64::from(word(160)) | u64::from(word(164)) << 32,
-        notsent_bytes: word(144),
-        min_rtt: word(148),
-    })
 }
 
 /// Datagrams that are sent in one call.
@@ -385,13 +287,5 @@ fn address(storage: &libc::sockaddr_storage) -> io::Result<SocketAddr> {
             }
             _ => Err(io::Error::other("a datagram from no IP address")),
         }
-    }
-}
-
-fn check(result: i32) -> io::Result<()> {
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
     }
 }

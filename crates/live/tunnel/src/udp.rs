@@ -3,7 +3,8 @@
 
 use crate::sys;
 use rustix::net::sockopt;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, ipproto, socket_with};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, getsockname};
+use rustix::net::{ipproto, socket_with};
 use std::cell::Cell;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -18,6 +19,15 @@ pub(crate) const MAX_BYTES: usize = 65_507;
 /// What a socket may hold: bursts of the size of a large window. The kernel's own limit
 /// (`net.core.rmem_max`, `wmem_max`) is passed with `CAP_NET_ADMIN`.
 const BUFFER: i32 = 8 << 20;
+
+/// The address that a connected socket sends from.
+///
+/// # Errors
+/// The kernel's.
+pub(crate) fn local_ip(fd: impl AsFd) -> io::Result<IpAddr> {
+    let address = SocketAddr::try_from(getsockname(fd)?)?;
+    Ok(address.ip())
+}
 
 /// Through which interface and from which address a socket sends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,9 +73,9 @@ impl UdpSocket {
         let socket = Self::open(address.is_ipv6())?;
         if address.is_ipv6() {
             sockopt::set_ipv6_v6only(&socket.fd, true)?;
-            sys::set_int(&socket.fd, libc::SOL_IPV6, libc::IPV6_RECVPKTINFO, 1)?;
+            socket_options::set_int(&socket.fd, libc::SOL_IPV6, libc::IPV6_RECVPKTINFO, 1)?;
         } else {
-            sys::set_int(&socket.fd, libc::SOL_IP, libc::IP_PKTINFO, 1)?;
+            socket_options::set_int(&socket.fd, libc::SOL_IP, libc::IP_PKTINFO, 1)?;
         }
         bind(&socket.fd, &address)?;
         Ok(socket)
@@ -80,16 +90,16 @@ impl UdpSocket {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let fd = socket_with(family, SocketType::DGRAM, flags, Some(ipproto::UDP))?;
         if is_ipv6 {
-            sys::set_int(&fd, libc::SOL_IPV6, libc::IPV6_RECVTCLASS, 1)?;
-            sys::set_int(
+            socket_options::set_int(&fd, libc::SOL_IPV6, libc::IPV6_RECVTCLASS, 1)?;
+            socket_options::set_int(
                 &fd,
                 libc::SOL_IPV6,
                 libc::IPV6_MTU_DISCOVER,
                 libc::IPV6_PMTUDISC_DO,
             )?;
         } else {
-            sys::set_int(&fd, libc::SOL_IP, libc::IP_RECVTOS, 1)?;
-            sys::set_int(
+            socket_options::set_int(&fd, libc::SOL_IP, libc::IP_RECVTOS, 1)?;
+            socket_options::set_int(
                 &fd,
                 libc::SOL_IP,
                 libc::IP_MTU_DISCOVER,
@@ -97,13 +107,13 @@ impl UdpSocket {
             )?;
         }
         // kernels before 5.0 hand over one datagram a call
-        let _ = sys::set_int(&fd, libc::SOL_UDP, libc::UDP_GRO, 1);
+        let _ = socket_options::set_int(&fd, libc::SOL_UDP, libc::UDP_GRO, 1);
         for (forced, bounded) in [
             (libc::SO_RCVBUFFORCE, libc::SO_RCVBUF),
             (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF),
         ] {
-            if sys::set_int(&fd, libc::SOL_SOCKET, forced, BUFFER).is_err() {
-                sys::set_int(&fd, libc::SOL_SOCKET, bounded, BUFFER)?;
+            if socket_options::set_int(&fd, libc::SOL_SOCKET, forced, BUFFER).is_err() {
+                socket_options::set_int(&fd, libc::SOL_SOCKET, bounded, BUFFER)?;
             }
         }
         Ok(Self {
@@ -114,6 +124,14 @@ impl UdpSocket {
         })
     }
 
+    /// The address that it sends from; of a connected socket.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub(crate) fn local_ip(&self) -> io::Result<IpAddr> {
+        local_ip(&self.fd)
+    }
+
     /// The largest IP packet that the way to the peer takes, as the kernel has measured it; of a connected
     /// socket.
     ///
@@ -121,9 +139,9 @@ impl UdpSocket {
     /// The kernel's, e.g. if the way is gone.
     pub(crate) fn path_mtu(&self) -> io::Result<usize> {
         let mtu = if self.is_ipv6 {
-            sys::get_int(&self.fd, libc::SOL_IPV6, libc::IPV6_MTU)?
+            socket_options::get_int(&self.fd, libc::SOL_IPV6, libc::IPV6_MTU)?
         } else {
-            sys::get_int(&self.fd, libc::SOL_IP, libc::IP_MTU)?
+            socket_options::get_int(&self.fd, libc::SOL_IP, libc::IP_MTU)?
         };
         Ok(usize::try_from(mtu).unwrap_or(0))
     }
@@ -176,7 +194,7 @@ impl AsFd for UdpSocket {
 /// # Errors
 /// `ENODEV` if there is none of that name.
 pub(crate) fn bind_to_device(fd: impl AsFd, name: &str) -> io::Result<()> {
-    sys::set_option(fd, libc::SOL_SOCKET, libc::SO_BINDTODEVICE, name.as_bytes())
+    socket_options::set_bytes(fd, libc::SOL_SOCKET, libc::SO_BINDTODEVICE, name.as_bytes())
 }
 
 /// The unspecified address.
@@ -194,7 +212,7 @@ mod tests {
     use std::io::IoSlice;
 
     fn local(socket: &UdpSocket) -> SocketAddr {
-        let address = rustix::net::getsockname(socket).expect("bound");
+        let address = getsockname(socket).expect("bound");
         SocketAddr::try_from(address).expect("an IP address")
     }
 

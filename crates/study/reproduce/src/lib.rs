@@ -39,7 +39,8 @@ pub use figure::{Axis, Colours, Field, Figure, Panel, Quartiles, Scale, Shape, T
 pub use outcome::{File, Outcome, Spent};
 pub use plan::{Choice, Plan, PlanError};
 pub use ran::Results;
-pub use section::{Extent, Part, Section, System, World};
+pub use scenario::World;
+pub use section::{Extent, Part, Section, System};
 
 /// The systems whose papers can be reproduced.
 pub const SYSTEMS: &[&System] = &[

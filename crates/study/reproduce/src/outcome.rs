@@ -5,9 +5,10 @@ use crate::figure::Figure;
 use crate::markdown;
 use crate::plan::Plan;
 use crate::ran::{Ran, Results};
-use crate::section::{Part, Section, System, World};
+use crate::section::{Part, Section, System};
 use comfy_table::{ContentArrangement, presets};
 use core::fmt::Write;
+use scenario::World;
 use serde_json::{Value, json};
 use std::time::Duration;
 

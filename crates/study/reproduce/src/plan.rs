@@ -4,8 +4,8 @@ use crate::agreement::Agreement;
 use crate::experiment::{Experiment, distinct};
 use crate::outcome::{self, Outcome};
 use crate::ran::Results;
-use crate::section::{Extent, Section, System, World};
-use scenario::{Overrides, Point, RunResult, ScenarioError, load_embedded};
+use crate::section::{Extent, Section, System};
+use scenario::{Overrides, Point, RunResult, ScenarioError, World, load_embedded};
 use std::path::{Path, PathBuf};
 
 /// What is needed of a reproduction.

@@ -1,8 +1,7 @@
 //! What became of the experiments.
 
 use crate::experiment::Experiment;
-use crate::section::World;
-use scenario::{ChannelSpec, Estimate, Point, RunResult, Summary, estimate, paired_ratio};
+use scenario::{ChannelSpec, Estimate, Point, RunResult, Summary, World, estimate, paired_ratio};
 
 /// An experiment with its repeats.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use crate::claim::Claim;
 use crate::experiment::Experiment;
 use crate::figure::Figure;
 use crate::ran::Results;
-use scenario::Embedded;
+use scenario::{Embedded, World};
 
 /// A published system whose experiments can be run again.
 #[derive(Debug)]
@@ -44,26 +44,6 @@ pub struct Repeats {
     pub quick: u32,
     /// In the lab, where an experiment takes as long as it lasts.
     pub lab: u32,
-}
-
-/// Where experiments run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum World {
-    /// The simulator.
-    #[default]
-    Sim,
-    /// The kernel's TCP in real time.
-    Lab,
-}
-
-impl World {
-    /// As results name it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sim => "sim",
-            Self::Lab => "lab",
-        }
-    }
 }
 
 /// A part of the page with the experiments that it needs.

@@ -3,31 +3,11 @@
 use crate::{Error, OutputFolder, Setting, VERSION};
 use report::{Report, Variant};
 use scenario::{
-    Labelled, Manifest, ManifestPoint, OutputError, Point, ResultFolder, RunResult, Summary,
+    Labelled, Manifest, ManifestPoint, OutputError, Point, ResultFolder, RunResult, Summary, World,
 };
 use serde::Serialize;
 use serde_json::Value;
 use std::path::Path;
-
-/// Where an experiment runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum World {
-    /// The packet-level simulator.
-    #[default]
-    Sim,
-    /// This machine's kernel and real programs behind an emulated radio.
-    Lab,
-}
-
-impl World {
-    /// As results name it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sim => "sim",
-            Self::Lab => "lab",
-        }
-    }
-}
 
 /// A point that has run, with all its repeats.
 #[derive(Clone, Debug)]

@@ -26,9 +26,10 @@ mod simulator;
 pub use comparison::{Comparison, MAX_VARIANTS, Variant, check_seeds, combinations, single};
 pub use engine::{Engine, Quiet, RUN_THREAD, Runner, Stop, Watch};
 pub use error::{Error, message};
-pub use finished::{Finished, Origin, World, axes_json, json, label, line, pretty, report, write};
+pub use finished::{Finished, Origin, axes_json, json, label, line, pretty, report, write};
 pub use folder::{OutputFolder, default_path};
 pub use record::Recorder;
+pub use scenario::World;
 pub use simulator::{Simulator, drive};
 
 /// A key with its value, as written.

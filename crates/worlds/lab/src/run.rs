@@ -141,13 +141,14 @@ fn check_validation(experiment: &Experiment) -> Result<(), Error> {
     let tunnel = experiment.tunnel.as_ref();
     let is_over_tcp = |spec: &&TunnelSpec| {
         let mut paths = spec.paths.iter();
-        spec.validation == Validation::Rfc7661 && paths.any(|path| path.carrier == Carrier::Tcp)
+        spec.connection.window_validation == Validation::Rfc7661
+            && paths.any(|path| path.carrier == Carrier::Tcp)
     };
     match tunnel.filter(is_over_tcp) {
         None => Ok(()),
         Some(spec) => Err(unsupported(
             "a tunnel over TCP".to_owned(),
-            spec.validation,
+            spec.connection.window_validation,
             "the kernel validates windows by RFC 2861; take that",
         )),
     }

@@ -1,5 +1,5 @@
-//! What the kernel offers and no safe crate does: a few socket options, real-time
-//! scheduling, and children in namespaces. All `unsafe` code of this crate is here.
+//! What the kernel offers and no safe crate does: real-time scheduling, and children in namespaces.
+//! All `unsafe` code of this crate is here.
 #![allow(
     unsafe_code,
     reason = "the one module that speaks to the kernel directly"
@@ -9,80 +9,6 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-
-/// Sets an option whose value is a C `int`.
-///
-/// # Errors
-/// The kernel's.
-pub(crate) fn set_int(fd: impl AsFd, level: i32, name: i32, value: i32) -> io::Result<()> {
-    // SAFETY: the pointer and the length are those of a live integer, and the descriptor is borrowed.
-    check(unsafe {
-        libc::setsockopt(
-            fd.as_fd().as_raw_fd(),
-            level,
-            name,
-            (&raw const value).cast(),
-            size_of::<i32>() as libc::socklen_t,
-        )
-    })
-}
-
-/// What the kernel reports of a TCP connection (the beginning of its `struct tcp_info`).
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct TcpInfo {
-    /// Payload of a segment, bytes.
-    pub(crate) mss: u32,
-    /// Both ends have agreed on ECN (RFC 3168).
-    pub(crate) has_ecn: bool,
-    /// Segments sent and not acknowledged.
-    pub(crate) unacked: u32,
-    /// Of those, selectively acknowledged.
-    pub(crate) sacked: u32,
-    /// Of those, found lost.
-    pub(crate) lost: u32,
-    /// Of those found lost, sent again.
-    pub(crate) retrans: u32,
-    /// Congestion window, segments.
-    pub(crate) cwnd: u32,
-    /// Segments sent again so far.
-    pub(crate) total_retrans: u32,
-    /// Window that the peer shows, bytes (0 before Linux 5.4).
-    pub(crate) peer_window: u32,
-}
-
-/// Queries the kernel about a TCP connection.
-///
-/// # Errors
-/// The kernel's.
-pub(crate) fn tcp_info(fd: impl AsFd) -> io::Result<TcpInfo> {
-    let mut words = [0u32; 64];
-    let mut length = size_of_val(&words) as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes to the array, whose size that is.
-    check(unsafe {
-        libc::getsockopt(
-            fd.as_fd().as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_INFO,
-            words.as_mut_ptr().cast(),
-            &raw mut length,
-        )
-    })?;
-    // include/uapi/linux/tcp.h: offsets of the fields in bytes
-    let at = |offset: usize| words[offset / 4];
-    // a byte among four: tcpi_options, of which TCPI_OPT_ECN is 8
-    let options = at(4).to_ne_bytes()[1];
-    Ok(TcpInfo {
-        mss: at(16),
-        has_ecn: options & 8 != 0,
-        unacked: at(24),
-        sacked: at(28),
-        lost: at(32),
-        retrans: at(36),
-        cwnd: at(80),
-        total_retrans: at(100),
-        peer_window: at(228),
-    })
-}
 
 /// Takes up to `length` bytes from a TCP connection and throws them away: with `MSG_TRUNC`, TCP
 /// copies nothing (tcp(7)). `place` is not written to.
@@ -102,19 +28,14 @@ pub(crate) fn discard(fd: impl AsFd, place: &mut [u8; 1], length: usize) -> io::
 /// The kernel's; older than 5.14 has none.
 pub(crate) fn network_cookie() -> io::Result<u64> {
     let socket = std::net::UdpSocket::bind("0.0.0.0:0")?;
-    let mut cookie = 0u64;
-    let mut length = size_of::<u64>() as libc::socklen_t;
-    // SAFETY: the pointer and the length are those of a live integer, and the descriptor is borrowed.
-    check(unsafe {
-        libc::getsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_NETNS_COOKIE,
-            (&raw mut cookie).cast(),
-            &raw mut length,
-        )
-    })?;
-    Ok(cookie)
+    let mut cookie = [0; 8];
+    socket_options::get_bytes(
+        &socket,
+        libc::SOL_SOCKET,
+        libc::SO_NETNS_COOKIE,
+        &mut cookie,
+    )?;
+    Ok(u64::from_ne_bytes(cookie))
 }
 
 /// Gives the calling thread precedence over all ordinary ones (SCHED_FIFO, least priority).

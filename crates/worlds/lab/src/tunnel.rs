@@ -8,7 +8,8 @@ use crate::fit::kernel_name;
 use crate::names::{self, TUNNEL_DEVICE, TUNNEL_EDGE, TUNNEL_GATEWAY};
 use crate::namespace::Namespace;
 use crate::topology::Hosts;
-use multipath::reorder::{Late, WaitRule};
+use multipath::reorder::WaitRule;
+use multipath::tunnel::Key;
 use scenario::{Carrier, Experiment, TunnelPathResult, TunnelResult, TunnelSpec};
 use serde_json::Value;
 use std::fs;
@@ -285,43 +286,34 @@ fn client(spec: &TunnelSpec, folder: &Folder) -> String {
 
 /// The keys that both ends have.
 fn keys(spec: &TunnelSpec) -> String {
-    let deadline = spec.reliability.map_or_else(String::new, |age| {
-        format!("deadline = \"{} ns\"\n", age.as_nanos())
-    });
-    let keepalive = spec.keepalive.map_or_else(String::new, |time| {
-        format!("keepalive = \"{} ns\"\n", time.as_nanos())
-    });
-    format!(
-        "scheduler = \"{}\"\nscheduler-buffer = {}\nwindow-validation = \"{}\"\n{deadline}{keepalive}",
-        spec.scheduler,
-        spec.scheduler_buffer.get(),
-        spec.validation
-    )
+    let scheduler = format!("scheduler = \"{}\"\n", spec.scheduler);
+    scheduler + &settings(spec, |key| key.in_reorder.is_none().then_some(key.name))
+}
+
+/// All settings that have a key here.
+fn settings(spec: &TunnelSpec, name: impl Fn(Key) -> Option<&'static str>) -> String {
+    let mut config = spec.connection.clone();
+    let mut text = String::new();
+    for (key, setting) in config.settings() {
+        if let (Some(name), Some(value)) = (name(key), setting.toml()) {
+            text += &format!("{name} = {value}\n");
+        }
+    }
+    text
 }
 
 /// The tables that both ends have.
 fn tables(spec: &TunnelSpec, folder: &Folder, role: &str, address: &str, route: &str) -> String {
-    let reorder = &spec.reorder;
-    let wait = match reorder.rule {
+    let wait = match spec.connection.reorder.rule {
         WaitRule::Fixed(wait) => format!("wait = \"{} ns\"\n", wait.as_nanos()),
         _ => String::new(),
     };
-    let late = match reorder.late {
-        Late::Forward => "forward",
-        Late::Drop => "drop",
-    };
+    let reorder = settings(spec, |key| key.in_reorder);
     format!(
         "[tun]\nname = \"{TUNNEL_DEVICE}\"\naddresses = [\"{address}/32\"]\nmtu = {}\n\
-         routes = [\"{route}\"]\n[reorder]\nmode = \"{}\"\n{wait}margin = \"{} ns\"\n\
-         max-wait = \"{} ns\"\nbuffer = {}\nlate = \"{late}\"\nfast-loss-detection = {}\n\
-         delay-equalisation = {}\n[admin]\nsocket = \"{}/tunnel-{role}.sock\"\n",
-        spec.mtu.get(),
-        reorder.rule,
-        reorder.margin.as_nanos(),
-        reorder.max_wait.as_nanos(),
-        reorder.buffer.get(),
-        reorder.has_fast_loss_detection,
-        reorder.has_delay_equalisation,
+         routes = [\"{route}\"]\n[reorder]\n{reorder}{wait}[admin]\n\
+         socket = \"{}/tunnel-{role}.sock\"\n",
+        spec.connection.mtu,
         folder.path().display(),
     )
 }

@@ -37,6 +37,7 @@ mod statistics;
 mod summary;
 mod tunnel;
 mod variants;
+mod world;
 
 pub use comparison::{CompareError, Compared, Labelled, compare};
 pub use error::{Problem, ScenarioError};
@@ -67,3 +68,4 @@ pub use summary::{
 };
 pub use tunnel::{Carrier, PathEvent, TunnelAccess, TunnelPathSpec, TunnelSpec};
 pub use variants::{KnobInfo, MAX_PLANNED_POINTS, MAX_POINTS, Overrides, SampleRange, SweepAxis};
+pub use world::World;

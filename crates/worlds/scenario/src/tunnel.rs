@@ -5,9 +5,8 @@
 
 use crate::experiment::{LinkSpec, ReportSpec};
 use multipath::client::Supervision;
-use multipath::reorder::ReorderConfig;
-use recovery::Validation;
-use units::{Bytes, Duration, Packets};
+use multipath::tunnel::TunnelConfig;
+use units::Duration;
 
 /// A tunnel of several paths between the edge and each user.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,20 +15,11 @@ pub struct TunnelSpec {
     pub paths: Vec<TunnelPathSpec>,
     /// Which path a packet takes, as [`multipath::scheduler::build`] takes it.
     pub scheduler: &'static str,
-    /// How packets are put back in order.
-    pub reorder: ReorderConfig,
-    /// Longest packet inside; connections keep to it (MSS clamping).
-    pub mtu: Bytes,
-    /// Packets that wait for a path, at most.
-    pub scheduler_buffer: Packets,
-    /// Packets that a path lost are sent again up to this age; never if none.
-    pub reliability: Option<Duration>,
-    /// A path that has been silent for so long is queried; if none, only paths with data in flight are watched.
-    pub keepalive: Option<Duration>,
+    /// What both ends have: reordering, buffers, times, the longest packet inside (connections keep to it: MSS
+    /// clamping).
+    pub connection: TunnelConfig,
     /// When the client opens paths again and begins connections anew.
     pub supervision: Supervision,
-    /// Which rules validate the congestion window of a path that is not used.
-    pub validation: Validation,
     /// Schedulers and controllers of a cellular path receive reports on its radio.
     pub uses_radio: bool,
     /// How those reports travel.

@@ -2,11 +2,12 @@
 // own table.
 
 import { columnNumber, number } from "../../base/format";
+import type { MetricName } from "../../base/metrics";
 import type { Column, Row, Value } from "../../table/table";
 import type { TableFlow } from "./socket";
 import type { LiveSeries, LiveStore } from "./store";
 
-const MEASURES: [string, string, string, number][] = [
+const MEASURES: [MetricName, string, string, number][] = [
   ["goodput_bps", "Goodput", "Mbit/s", 1e6],
   ["rtt_ms", "RTT", "ms", 1],
   ["bytes_in_flight", "In flight", "kB", 1e3],
@@ -21,13 +22,17 @@ const MEASURES: [string, string, string, number][] = [
   ["loss_radio", "Radio", "losses", 1],
 ];
 
+/** Rates of single frames jump: a second's mean can be read. */
+const MEANS: ReadonlySet<string> = new Set<MetricName>(["goodput_bps", "rtt_ms"]);
+const SLOW: MetricName = "is_slow";
+
 /** Columns for what the series and the table of these entities have. */
 export function columns(
   series: readonly LiveSeries[],
   table: readonly TableFlow[],
   title: string,
 ): Column[] {
-  const has = (metric: string) =>
+  const has = (metric: MetricName) =>
     series.some((s) => s.metric === metric) || table.some((f) => typeof f[metric] === "number");
   const measured = MEASURES.filter(([metric]) => has(metric)).map(
     ([key, name, unit]): Column => ({
@@ -43,7 +48,7 @@ export function columns(
   }
   if (table.some((f) => f.cc)) all.push({ key: "cc", title: "Control", text: true });
   all.push(...measured);
-  if (has("is_slow")) all.push({ key: "class", title: "Held for", text: true });
+  if (has(SLOW)) all.push({ key: "class", title: "Held for", text: true });
   return all;
 }
 
@@ -70,7 +75,7 @@ export function rows(
       const v = flow[metric];
       if (typeof v === "number") values[metric] = v / factor;
     }
-    const slow = flow.is_slow;
+    const slow = flow[SLOW];
     if (slow !== undefined && slow !== null) values.class = Number(slow) >= 0.5 ? "slow" : "fast";
   }
   for (const s of series) {
@@ -78,10 +83,9 @@ export function rows(
     if (Number.isNaN(v)) continue;
     const values = row(s.entity);
     if (s.kind === "flow" && s.parent) values.ue ??= s.parent;
-    if (s.metric === "is_slow") values.class = v >= 0.5 ? "slow" : "fast";
+    if (s.metric === SLOW) values.class = v >= 0.5 ? "slow" : "fast";
     const measure = MEASURES.find(([metric]) => metric === s.metric);
-    // rates of single frames jump: a second's mean can be read
-    const shown = s.metric === "goodput_bps" || s.metric === "rtt_ms" ? store.recent(s.id, 1) : v;
+    const shown = MEANS.has(s.metric) ? store.recent(s.id, 1) : v;
     if (measure) values[s.metric] = shown / measure[3];
   }
   return [...byName].map(([name, values]) => ({ name, values }));

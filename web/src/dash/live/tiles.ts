@@ -2,6 +2,7 @@
 
 import { h } from "../../base/dom";
 import { number, withUnit } from "../../base/format";
+import type { MetricName } from "../../base/metrics";
 import { quantile } from "../../base/stats";
 import { tile } from "../summary";
 import type { LiveStore } from "./store";
@@ -9,7 +10,7 @@ import type { LiveStore } from "./store";
 /** The tiles of now, from means over the last second. */
 export function liveTiles(store: LiveStore): HTMLElement[] {
   const series = store.series;
-  const of = (metric: string, ...kinds: string[]) =>
+  const of = (metric: MetricName, ...kinds: string[]) =>
     series
       .filter((s) => s.metric === metric && (kinds.length === 0 || kinds.includes(s.kind)))
       .map((s) => ({ name: s.entity, now: store.recent(s.id, 1) }))
@@ -54,9 +55,11 @@ export function liveTiles(store: LiveStore): HTMLElement[] {
     tiles.push(tile("Slow flows", String(slow), `of ${classes.length}`));
   }
   // counters: their newest values
-  const count = (metric: string) =>
+  const count = (metric: MetricName) =>
     series.filter((s) => s.metric === metric).reduce((sum, s) => sum + (store.last(s.id) || 0), 0);
-  const decisions = ["congestion", "radio", "unknown"].map((n) => [n, count(`loss_${n}`)] as const);
+  const decisions = (["congestion", "radio", "unknown"] as const).map(
+    (n) => [n, count(`loss_${n}`)] as const,
+  );
   if (decisions.some(([, n]) => n > 0)) {
     const [congestion, radio] = [decisions[0]?.[1] ?? 0, decisions[1]?.[1] ?? 0];
     tiles.push(tile("Losses by radio", number(radio), `${number(congestion)} by congestion`));

@@ -1,7 +1,7 @@
 // What a daemon, a lab or a simulation does now.
 
 import { fill, h } from "../../base/dom";
-import type { EntityKind } from "../../base/metrics";
+import type { EntityKind, MetricName } from "../../base/metrics";
 import { Timeline } from "../../chart/timeline";
 import { zoomBar } from "../../chart/toolbar";
 import { DataTable } from "../../table/table";
@@ -23,6 +23,9 @@ const TABLE_EVERY = 1000;
 /** Points of a line, at most about twice this. */
 const GROUPS = 240;
 const WINDOWS = [10, 30, 60];
+/** What empty queues are distinguished by, and what the tables are sorted by. */
+const QUEUE: MetricName = "queue_bytes";
+const SORTED: MetricName = "goodput_bps";
 /** Between two frames of the screen, ms. */
 const FRAME = 16;
 /** In place of the number of the frame that is drawn: the drawing is out of date. */
@@ -267,7 +270,7 @@ class LiveView implements View {
   #choose(): void {
     // queues in the order in which something waited in them; those that stay empty are not drawn
     for (const s of this.#store.series) {
-      if (s.metric === "queue_bytes" && this.#store.last(s.id) > 0) this.#busyQueues.add(s.entity);
+      if (s.metric === QUEUE && this.#store.last(s.id) > 0) this.#busyQueues.add(s.entity);
     }
     this.#choice.entities.set("queue", [...this.#busyQueues]);
     for (const kind of ["flow", "ue"] as const) {
@@ -296,7 +299,7 @@ class LiveView implements View {
       const table = new DataTable({
         caption: title,
         columns: cols,
-        sort: cols.some((c) => c.key === "goodput_bps") ? "goodput_bps" : "name",
+        sort: cols.some((c) => c.key === SORTED) ? SORTED : "name",
         mostPicked: MAX_LINES,
         ...(many ? { onPick: (picked: string[]) => this.#pick(kind, picked) } : {}),
       });

@@ -1,6 +1,7 @@
 //! The state of `brimful top` and what its user has requested: no terminal, no connection, no clock.
 
 use dash::{Event, SeriesInfo};
+use metric::Metric;
 use serde_json::{Map, Value};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -56,8 +57,8 @@ pub(super) struct Row {
 
 impl Row {
     /// The last value of a metric.
-    pub(super) fn value(&self, metric: &str) -> Option<f64> {
-        self.values.get(metric).copied()
+    pub(super) fn value(&self, metric: Metric) -> Option<f64> {
+        self.values.get(metric.name()).copied()
     }
 }
 
@@ -175,7 +176,9 @@ impl Values {
         }
         // a value that is not sent again is still the same
         for series in self.series.values_mut() {
-            if let (Some(value), "goodput_bps") = (series.value, series.info.metric.as_str()) {
+            if let Some(value) = series.value
+                && series.info.metric == Metric::Goodput.name()
+            {
                 series.history.push(t, value);
             }
         }
@@ -211,7 +214,7 @@ impl Values {
             if let Some(parent) = &info.parent {
                 row.parent.clone_from(parent);
             }
-            if info.metric == "goodput_bps" {
+            if info.metric == Metric::Goodput.name() {
                 row.history = series.history.values();
             }
             row.values.insert(info.metric.clone(), value);
@@ -401,8 +404,8 @@ impl Model {
             value(b).total_cmp(&value(a))
         };
         let order = match self.sort {
-            Sort::Goodput => greatest("goodput_bps"),
-            Sort::Rtt => greatest("rtt_ms"),
+            Sort::Goodput => greatest(Metric::Goodput),
+            Sort::Rtt => greatest(Metric::Rtt),
             Sort::Name => Ordering::Equal,
         };
         let order = order.then_with(|| a.name.cmp(&b.name));

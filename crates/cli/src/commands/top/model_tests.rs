@@ -85,8 +85,8 @@ fn values_are_found_where_they_belong() {
     let rows = model.rows();
     let bulk = &rows[&Section::Flow][0];
     assert_eq!((bulk.parent.as_str(), bulk.cc.as_str()), ("phone", "cubic"));
-    assert_eq!(bulk.value("rtt_ms"), Some(45.6));
-    assert_eq!(rows[&Section::Ue][0].value("capacity_bps"), Some(60e6));
+    assert_eq!(bulk.value(Metric::Rtt), Some(45.6));
+    assert_eq!(rows[&Section::Ue][0].value(Metric::Capacity), Some(60e6));
 }
 
 #[test]

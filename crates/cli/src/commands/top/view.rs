@@ -92,19 +92,19 @@ fn cell(cells: &[Row], ues: &[Row]) -> String {
     let mut parts = Vec::new();
     for row in cells {
         let mut part = row.name.clone();
-        if let Some(capacity) = row.value("capacity_bps") {
+        if let Some(capacity) = row.value(Metric::Capacity) {
             part.push_str(&format!(" {}", scaled(capacity, "bit/s")));
         }
-        if let Some(used) = row.value("utilisation") {
+        if let Some(used) = row.value(Metric::Utilisation) {
             part.push_str(&format!(" {:.0} % used", 100.0 * used));
         }
         parts.push(part);
     }
     let all = |metric| ues.iter().filter_map(move |ue| ue.value(metric));
-    if all("prb").next().is_some() {
-        parts.push(format!("PRB {:.0}", all("prb").sum::<f64>()));
+    if all(Metric::Prb).next().is_some() {
+        parts.push(format!("PRB {:.0}", all(Metric::Prb).sum::<f64>()));
     }
-    for (name, metric) in [("MCS", "mcs"), ("CQI", "cqi")] {
+    for (name, metric) in [("MCS", Metric::Mcs), ("CQI", Metric::Cqi)] {
         let least = all(metric).reduce(f64::min);
         match least.zip(all(metric).reduce(f64::max)) {
             Some((least, most)) if least < most => {
@@ -194,7 +194,7 @@ const GOODPUT: Column = Column {
 const RTT: Column = Column {
     sort: Some(Sort::Rtt),
     ..column("RTT", 8, 34, |row| {
-        row.value("rtt_ms")
+        row.value(Metric::Rtt)
             .map_or_else(String::new, |rtt| format!("{} ms", three(rtt)))
     })
 };
@@ -220,7 +220,7 @@ const FLOW: &[Column] = &[
         }
     }),
     column("RAPID", 5, 78, |row| {
-        let is_slow = row.value("is_slow");
+        let is_slow = row.value(Metric::IsSlow);
         let word = is_slow.map(|slow| if slow > 0.5 { "slow" } else { "fast" });
         word.unwrap_or_default().to_owned()
     }),
@@ -242,7 +242,7 @@ const PATH: &[Column] = &[
     column("rate", 12, 0, |row| formatted(row, Metric::PathRate)),
     column("cwnd", 8, 40, |row| formatted(row, Metric::PathCwnd)),
     column("share", 6, 50, |row| {
-        let share = row.value("path_share");
+        let share = row.value(Metric::PathShare);
         share.map_or_else(String::new, |share| format!("{:.0} %", 100.0 * share))
     }),
     queue(59),
@@ -328,12 +328,12 @@ fn formatted(row: &Row, metric: Metric) -> String {
         Unit::Bytes => "B",
         unit => unit.label(),
     };
-    row.value(metric.name())
+    row.value(metric)
         .map_or_else(String::new, |value| scaled(value, unit))
 }
 
 fn whole(row: &Row, metric: Metric) -> String {
-    row.value(metric.name())
+    row.value(metric)
         .map_or_else(String::new, |value| format!("{value:.0}"))
 }
 

@@ -60,6 +60,26 @@ pub enum NetworkEvent {
     RouteChanged,
 }
 
+impl NetworkEvent {
+    /// All of them.
+    pub const ALL: [Self; 4] = [
+        Self::LinkUp,
+        Self::LinkDown,
+        Self::AddressChanged,
+        Self::RouteChanged,
+    ];
+
+    /// As logs and counters name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::LinkUp => "link-up",
+            Self::LinkDown => "link-down",
+            Self::AddressChanged => "address-changed",
+            Self::RouteChanged => "route-changed",
+        }
+    }
+}
+
 /// Why packets could not be sent on a path's socket, as far as it matters to the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendFault {

@@ -83,6 +83,19 @@ pub enum Late {
     Drop,
 }
 
+impl Late {
+    /// Both, by their names in files.
+    pub const NAMES: [(&'static str, Self); 2] = [("forward", Self::Forward), ("drop", Self::Drop)];
+
+    /// Its name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Forward => "forward",
+            Self::Drop => "drop",
+        }
+    }
+}
+
 /// Margin of [`WaitRule::Adaptive`] and [`WaitRule::Equalised`] (table 1 of the paper; its text states
 /// 5 ms).
 pub const MARGIN: Duration = Duration::from_millis(10);

@@ -12,7 +12,7 @@ pub const SERVICE: u32 = u32::from_be_bytes(*b"IPMP");
 pub const SCHEDULER_BUFFER: Packets = Packets::new(1_500);
 
 /// Of a connection, the same for all its paths.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TunnelConfig {
     /// Service code of Requests; a server refuses others.
     pub service: u32,

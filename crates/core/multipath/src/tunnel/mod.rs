@@ -37,6 +37,7 @@ mod receiving;
 mod refusal;
 mod repeating;
 mod sending;
+mod settings;
 mod signalling;
 mod stats;
 
@@ -45,6 +46,7 @@ pub use config::{Carrier, PathConfig, SCHEDULER_BUFFER, SERVICE, StreamState, Tu
 pub use numbers::reset_for;
 pub use path::PathCounters;
 pub use refusal::Refusal;
+pub use settings::{Key, Setting};
 pub use stats::{PathStats, TunnelStats};
 
 use crate::auth::Secrets;

@@ -2,7 +2,7 @@
 
 use super::Sample;
 use crate::feed::Feed;
-use metric::Kind;
+use metric::{Kind, Metric};
 use rnis::{CellReport, LinkQuality, RadioReport, UeReport};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -178,17 +178,17 @@ impl Cell {
                 None => format!("{name} RNTI {}", ue.last.rnti.0),
             };
             let mut put = |metric, value| sample.put(Kind::Ue, &entity, Some(&name), metric, value);
-            put("prb", prb);
-            put("cqi", f64::from(ue.last.cqi.get()));
+            put(Metric::Prb, prb);
+            put(Metric::Cqi, f64::from(ue.last.cqi.get()));
             if let LinkQuality::Mcs { mcs, .. } = ue.last.quality {
-                put("mcs", f64::from(mcs.get()));
+                put(Metric::Mcs, f64::from(mcs.get()));
             }
-            put("capacity_bps", whole * could);
-            put("queue_bytes", ue.last.rlc_queue_bytes.get() as f64);
+            put(Metric::Capacity, whole * could);
+            put(Metric::QueueBytes, ue.last.rlc_queue_bytes.get() as f64);
             if rates {
                 let slots = ue.slots as f64 / self.last.downlink_share;
                 let seconds = slots * self.last.slot_duration.as_secs_f64();
-                put("goodput_bps", 8.0 * ue.served as f64 / seconds);
+                put(Metric::Goodput, 8.0 * ue.served as f64 / seconds);
             }
         }
         let ues = self.ues.len() as f64;
@@ -199,9 +199,9 @@ impl Cell {
         };
         let mut put = |metric, value| sample.put(Kind::Cell, &name, None, metric, value);
         // without UEs it is no number, and left out
-        put("capacity_bps", capacity);
-        put("prb", used);
-        put("utilisation", used / n_prb);
+        put(Metric::Capacity, capacity);
+        put(Metric::Prb, used);
+        put(Metric::Utilisation, used / n_prb);
         self.is_read = true;
         self.ues.values_mut().for_each(|ue| ue.is_read = true);
     }

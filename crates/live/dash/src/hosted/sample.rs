@@ -1,7 +1,7 @@
 //! The values of a moment, gathered without delaying viewers, and the rates of counters.
 
 use crate::feed::Feed;
-use metric::Kind;
+use metric::{Kind, Metric};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ struct Value {
     kind: Kind,
     entity: String,
     parent: Option<String>,
-    metric: &'static str,
+    metric: Metric,
     value: f64,
 }
 
@@ -43,7 +43,7 @@ pub struct Sample {
     now: Option<Instant>,
     values: Vec<Value>,
     controls: Vec<(String, String)>,
-    counters: BTreeMap<&'static str, BTreeMap<String, Counter>>,
+    counters: BTreeMap<Metric, BTreeMap<String, Counter>>,
     carried: BTreeMap<u64, Carried>,
     looked_at: Option<Instant>,
 }
@@ -55,7 +55,7 @@ impl Sample {
         kind: Kind,
         entity: &str,
         parent: Option<&str>,
-        metric: &'static str,
+        metric: Metric,
         value: f64,
     ) {
         self.values.push(Value {
@@ -74,7 +74,7 @@ impl Sample {
         kind: Kind,
         entity: &str,
         parent: Option<&str>,
-        metric: &'static str,
+        metric: Metric,
         total: u64,
     ) -> Option<f64> {
         let (bytes, time) = self.grown(entity, metric, total)?;
@@ -112,12 +112,7 @@ impl Sample {
 
     /// By how much a counter has grown since the last sample, and in which time; none if it was not
     /// put then, or has begun anew.
-    pub fn grown(
-        &mut self,
-        entity: &str,
-        metric: &'static str,
-        total: u64,
-    ) -> Option<(u64, Duration)> {
+    pub fn grown(&mut self, entity: &str, metric: Metric, total: u64) -> Option<(u64, Duration)> {
         let at = self.now?;
         let counters = self.counters.entry(metric).or_default();
         let news = Counter { total, at };
@@ -154,7 +149,7 @@ impl Sample {
     #[cfg(test)]
     pub(super) fn values(&self) -> impl Iterator<Item = (&str, &'static str, f64)> {
         let values = self.values.iter();
-        values.map(|value| (value.entity.as_str(), value.metric, value.value))
+        values.map(|value| (value.entity.as_str(), value.metric.name(), value.value))
     }
 
     /// Hands them over as all there is.
@@ -166,7 +161,8 @@ impl Sample {
         let mut round = feed.round(t);
         for value in &self.values {
             let parent = value.parent.as_deref();
-            round.put(value.kind, &value.entity, parent, value.metric, value.value);
+            let metric = value.metric.name();
+            round.put(value.kind, &value.entity, parent, metric, value.value);
         }
         for (flow, cc) in &self.controls {
             round.describe(flow, cc);
@@ -204,7 +200,7 @@ mod tests {
                 sample.send(&feed, 0.6);
                 sample.begin(start + Duration::from_millis(700));
             }
-            sample.put_rate(Kind::Flow, "a", None, "goodput_bps", total);
+            sample.put_rate(Kind::Flow, "a", None, Metric::Goodput, total);
             rates.push(sample.values.first().map(|value| value.value));
             sample.send(&feed, 0.1 * tenths as f64);
         }

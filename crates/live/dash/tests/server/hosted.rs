@@ -2,7 +2,7 @@
 
 use super::about;
 use super::request::request;
-use dash::{Access, Client, ClientError, Feed, Hosted, Kind, Sample, Target, View};
+use dash::{Access, Client, ClientError, Feed, Hosted, Kind, Metric, Sample, Target, View};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -39,8 +39,8 @@ fn it_measures_while_there_is_a_viewer_and_disconnects_it_at_its_end() {
     let (hosted, address) = daemon(move |sample| {
         counted.fetch_add(1, Relaxed);
         total += 10_000;
-        sample.put(Kind::Ue, "phone", Some("cell 1"), "cqi", 9.0);
-        sample.put_rate(Kind::Flow, "a", Some("phone"), "goodput_bps", total);
+        sample.put(Kind::Ue, "phone", Some("cell 1"), Metric::Cqi, 9.0);
+        sample.put_rate(Kind::Flow, "a", Some("phone"), Metric::Goodput, total);
         sample.describe("a", "cubic");
     });
     assert_eq!(request(address, "GET", "/metrics", &[], "").body, "mine");

@@ -4,7 +4,6 @@ use crate::config::WanActuator;
 use crate::control::Snapshot;
 use crate::daemon::Core;
 use crate::flow::{Flow, Handling};
-use crate::sys;
 use crate::wire::Shown;
 use daemon::clock;
 use serde::Serialize;
@@ -134,7 +133,7 @@ pub(crate) fn flow_reports(core: &Core) -> Vec<FlowReport> {
 }
 
 fn flow_report(flow: &Flow) -> FlowReport {
-    let ran = sys::tcp_info(&flow.ran).unwrap_or_default();
+    let ran = socket_options::tcp_info(&flow.ran).unwrap_or_default();
     flow.meters.wan_rtt.sample(&flow.wan);
     FlowReport {
         id: flow.id,

@@ -8,10 +8,11 @@
 //! ```
 
 use crate::slots::{Slot, Slots};
-use crate::sys::{SharedWords, TcpInfo, tcp_info};
+use crate::sys::SharedWords;
 use kernel_cc::{Loaded, Naming};
 use libbpf_rs::MapHandle;
 use rustix::net::sockopt;
+use socket_options::{TcpInfo, tcp_info};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::AtomicU64;

@@ -5,7 +5,6 @@ use super::telemetry::telemetry;
 use super::windows::{FlowHandle, WindowSetter};
 use crate::flow::Flow;
 use crate::meters::Meters;
-use crate::sys;
 use edge::{Actuator, Adopted, UeFlows, Windows};
 use rapid::{FlowId, FlowTelemetry};
 use std::collections::HashMap;
@@ -96,7 +95,7 @@ impl Driver {
         let handle = self.setter.take(&flow);
         let actuator = handle.actuator();
         entry.handle = Some(handle);
-        let mss = sys::tcp_info(&flow.ran).map_or(0, |info| info.snd_mss);
+        let mss = socket_options::tcp_info(&flow.ran).map_or(0, |info| info.snd_mss);
         let mss = if mss == 0 {
             crate::listener::USUAL_MSS
         } else {

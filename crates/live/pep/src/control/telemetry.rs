@@ -4,14 +4,15 @@
 use super::bpf::Measured;
 use crate::flow::Flow;
 use crate::meters::{Meters, micros};
-use crate::sys::{self, TcpInfo};
 use rapid::FlowTelemetry;
+use socket_options::TcpInfo;
 use std::sync::atomic::Ordering::Relaxed;
 use units::Bytes;
 
 /// What the kernel reports of the connection towards the UE.
 pub(super) fn measured_by_socket(flow: &Flow) -> Measured {
-    sys::tcp_info(&flow.ran).map_or_else(|_| Measured::default(), |info| measured_of(&info))
+    socket_options::tcp_info(&flow.ran)
+        .map_or_else(|_| Measured::default(), |info| measured_of(&info))
 }
 
 fn measured_of(info: &TcpInfo) -> Measured {

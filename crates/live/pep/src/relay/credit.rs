@@ -93,6 +93,6 @@ fn in_repair(socket: &OwnedFd, window: u32) -> io::Result<Prepared> {
 impl Prepared {
     /// After the read: the server has been shown the window.
     pub(crate) fn is_shown(&self, socket: &OwnedFd) -> bool {
-        sys::tcp_info(socket).is_ok_and(|info| info.rcv_wnd != self.marked)
+        socket_options::tcp_info(socket).is_ok_and(|info| info.rcv_wnd != self.marked)
     }
 }

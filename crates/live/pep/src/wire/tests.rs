@@ -97,7 +97,9 @@ impl Pair {
     }
 
     fn window_scale(&self) -> u8 {
-        sys::tcp_info(&self.near).expect("a connection").rcv_wscale
+        socket_options::tcp_info(&self.near)
+            .expect("a connection")
+            .rcv_wscale
     }
 }
 
@@ -157,7 +159,7 @@ fn probes_that_are_no_updates_are_answered() {
     let updates = wire.updates();
     pair.decide(500_900, 0, 0);
     assert_eq!(wire.updates(), updates);
-    let segments = |of: &OwnedFd| sys::tcp_info(of).expect("a connection").segs_in;
+    let segments = |of: &OwnedFd| socket_options::tcp_info(of).expect("a connection").segs_in;
     let before = segments(&pair.near);
     sys::send_window_probe(&pair.near).expect("sent");
     testing::wait_until("the probe is answered", || segments(&pair.near) > before);
@@ -197,7 +199,7 @@ fn a_server_never_sends_more_than_the_buffer_holds() {
     });
     // the kernel takes twice what is set, and the rest of a segment, which is of 64 kB here
     assert!(last <= 2 * u64::from(SMALL) + 65_536, "{last}");
-    let far = sys::tcp_info(&pair.far).expect("a connection");
+    let far = socket_options::tcp_info(&pair.far).expect("a connection");
     assert_eq!(far.bytes_retrans, 0, "nothing was refused");
 }
 

@@ -3,7 +3,7 @@
 use super::Shared;
 use super::session::Session;
 use crate::QuicError;
-use dash::{Hosted, Kind, Sample, Source};
+use dash::{Hosted, Kind, Metric, Sample, Source};
 use quinn::Connection;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -100,7 +100,7 @@ fn put_connections(shared: &Shared, sample: &mut Sample) {
         *by_ue.entry(ue).or_default() += rate.unwrap_or(0.0);
     }
     for (ue, rate) in by_ue {
-        sample.put(Kind::Ue, &ue.to_string(), None, "goodput_bps", rate);
+        sample.put(Kind::Ue, &ue.to_string(), None, Metric::Goodput, rate);
     }
 }
 
@@ -122,19 +122,19 @@ fn put_connection(
     let ue = ue.to_string();
     let (stats, path) = (connection.stats(), session.path());
     let total = carried(connection);
-    let rate = sample.put_rate(Kind::Flow, &entity, Some(&ue), "goodput_bps", total);
+    let rate = sample.put_rate(Kind::Flow, &entity, Some(&ue), Metric::Goodput, total);
     let mut put = |metric, value| sample.put(Kind::Flow, &entity, Some(&ue), metric, value);
     if path.rtt_samples > 0 {
-        put("rtt_ms", path.srtt.as_secs_f64() * 1e3);
+        put(Metric::Rtt, path.srtt.as_secs_f64() * 1e3);
     }
-    put("cwnd_bytes", stats.path.cwnd as f64);
-    put("bytes_in_flight", path.bytes_in_flight.get() as f64);
+    put(Metric::Cwnd, stats.path.cwnd as f64);
+    put(Metric::BytesInFlight, path.bytes_in_flight.get() as f64);
     if shared.config.meld.is_some() {
         let losses = session.losses();
         for (metric, counter) in [
-            ("loss_congestion", &losses.congestion),
-            ("loss_radio", &losses.radio),
-            ("loss_unknown", &losses.unknown),
+            (Metric::LossCongestion, &losses.congestion),
+            (Metric::LossRadio, &losses.radio),
+            (Metric::LossUnknown, &losses.unknown),
         ] {
             put(metric, counter.load(Ordering::Relaxed) as f64);
         }

@@ -3,6 +3,7 @@
 
 mod changes;
 mod links;
+mod network;
 
 use crate::arena::Arena;
 use crate::config::{Carrier, ClientEnd, Config, End, PathConfig};
@@ -24,10 +25,14 @@ use multipath::client::{Action, ClientConfig, ClientEvent, ClientPathId};
 use multipath::packet::AddressId;
 use multipath::provision::Builtin;
 use multipath::tunnel::{self, Transmit};
+use network::Network;
 use std::cell::RefCell;
 use std::io;
 use std::rc::Rc;
 use units::{Bytes, Duration, Ecn, Instant, Packets};
+
+/// The kernel's notices of the network.
+const NETWORK: Token = Token(FIRST);
 
 /// While packets wait for the window of a TCP connection, its state is looked at so often.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
@@ -37,6 +42,7 @@ pub(crate) struct Client {
     config: Config,
     core: multipath::Client<Inner>,
     paths: LivePaths,
+    network: Network,
     arena: Arena,
     next_token: u64,
     is_ending: bool,
@@ -65,8 +71,9 @@ impl Client {
         let mut client = Self {
             core,
             paths: LivePaths::default(),
+            network: Network::new(&config.tun.name),
             arena: Arena::new(),
-            next_token: FIRST,
+            next_token: NETWORK.0 + 1,
             is_ending: false,
             unreadable: 0,
             mtu,
@@ -295,6 +302,9 @@ impl Client {
 
 impl Outside for Client {
     fn on_ready(&mut self, now: Instant, token: Token, _poller: &Poller) {
+        if token == NETWORK {
+            return self.on_notices(now);
+        }
         let Some(id) = self.paths.of_token(token) else {
             return;
         };
@@ -375,6 +385,7 @@ impl Outside for Client {
         }
         status.connections.push(own);
         status.refused.insert("unreadable", self.unreadable);
+        status.network.clone_from(&self.network.events);
     }
 
     fn change(&mut self, now: Instant, change: Change) -> Result<String, String> {

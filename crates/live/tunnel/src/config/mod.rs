@@ -8,15 +8,17 @@ pub(crate) use read::{controllers, parse_priority};
 use daemon::Log;
 use multipath::client::Supervision;
 use multipath::packet::PathPriority;
-use multipath::reorder::ReorderConfig;
+use multipath::tunnel::TunnelConfig;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use units::{Duration, Packets};
+use units::Duration;
 
 /// Port of DCCP over UDP (RFC 6773 section 6).
 pub const PORT: u16 = 6_511;
+/// A path that has been silent for so long is queried.
+const KEEPALIVE: Duration = Duration::from_secs(5);
 
 /// Which end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,16 +198,8 @@ pub struct Config {
     pub tun: TunConfig,
     /// Which path a packet takes: a name of [`multipath::scheduler::names`].
     pub scheduler: String,
-    /// Packets that wait for a path at most.
-    pub scheduler_buffer: Packets,
-    /// How packets are put in order again.
-    pub reorder: ReorderConfig,
-    /// Lost packets are sent again until they are so old; none: never.
-    pub deadline: Option<Duration>,
-    /// A path that has been silent for so long is queried.
-    pub keepalive: Duration,
-    /// Which rules validate the congestion window of a path over UDP that is not used.
-    pub window_validation: recovery::Validation,
+    /// What a connection is configured with; its longest payload is that of the device.
+    pub connection: TunnelConfig,
     /// The admin socket.
     pub admin: Option<PathBuf>,
     /// Where `/metrics` listens, and the dashboard.
@@ -228,11 +222,10 @@ impl Config {
                 routes: Vec::new(),
             },
             scheduler: "aware".to_owned(),
-            scheduler_buffer: Packets::new(1_500),
-            reorder: ReorderConfig::default(),
-            deadline: None,
-            keepalive: Duration::from_secs(5),
-            window_validation: recovery::Validation::Off,
+            connection: TunnelConfig {
+                keepalive: Some(KEEPALIVE),
+                ..TunnelConfig::default()
+            },
             admin: None,
             metrics: None,
             dashboard: dash::Settings::default(),

@@ -7,6 +7,7 @@ use multipath::client::{Supervision, SupervisionError};
 use multipath::packet::PathPriority;
 use multipath::reorder::{Late, ReorderConfig, WaitRule};
 use multipath::scheduler;
+use multipath::tunnel::{Key, Setting, TunnelConfig};
 use recovery::Validation;
 use report_source::{read_addresses, read_source, read_ues};
 use std::net::{IpAddr, SocketAddr};
@@ -72,25 +73,14 @@ fn shared(top: &mut Section<'_, '_>, config: &mut Config) -> Result<(), ConfigEr
         scheduler::build(&name).map_err(|error| top.fault_at(at, error))?;
         config.scheduler = name;
     }
-    if let Some(packets) = top.whole::<u32>("scheduler-buffer", BUFFER)? {
-        config.scheduler_buffer = Packets::new(u64::from(packets));
-    }
-    config.deadline = top.parsed::<Duration>("deadline")?;
-    if let Some((keepalive, at)) = top.parsed_at::<Duration>("keepalive")? {
-        if !KEEPALIVE.contains(&keepalive) {
-            let text = format!("keepalive = {keepalive}; expected \"100 ms\" to \"60 s\"");
-            return Err(top.fault_at(at, text));
-        }
-        config.keepalive = keepalive;
-    }
-    let validations = Validation::ALL.map(|each| (each.name(), each));
-    if let Some(validation) = top.word("window-validation", &validations)? {
-        config.window_validation = validation;
-    }
     if let Some(mut table) = top.table("reorder", "[reorder]")? {
-        config.reorder = reorder(&mut table)?;
+        config.connection.reorder = ReorderConfig::new(wait_rule(&mut table)?);
+        settings(&mut table, &mut config.connection, |key| key.in_reorder)?;
         table.finish()?;
     }
+    settings(top, &mut config.connection, |key| {
+        key.in_reorder.is_none().then_some(key.name)
+    })?;
     if let Some(mut table) = top.table("admin", "[admin]")? {
         config.admin = Some(
             table
@@ -110,35 +100,79 @@ fn shared(top: &mut Section<'_, '_>, config: &mut Config) -> Result<(), ConfigEr
     Ok(())
 }
 
-fn reorder(table: &mut Section<'_, '_>) -> Result<ReorderConfig, ConfigError> {
+fn wait_rule(table: &mut Section<'_, '_>) -> Result<WaitRule, ConfigError> {
     let rule = table
         .parsed::<WaitRule>("mode")?
         .unwrap_or(WaitRule::Adaptive);
-    let wait = table.parsed::<Duration>("wait")?;
-    let rule = match (rule, wait) {
-        (WaitRule::Fixed(_), Some(wait)) => WaitRule::Fixed(wait),
-        (_, Some(_)) => return Err(table.fault("wait is for mode = \"fixed\"")),
-        (rule, None) => rule,
+    match (rule, table.parsed::<Duration>("wait")?) {
+        (WaitRule::Fixed(_), Some(wait)) => Ok(WaitRule::Fixed(wait)),
+        (_, Some(_)) => Err(table.fault("wait is for mode = \"fixed\"")),
+        (rule, None) => Ok(rule),
+    }
+}
+
+/// The settings that have a name here.
+fn settings(
+    section: &mut Section<'_, '_>,
+    connection: &mut TunnelConfig,
+    name: impl Fn(Key) -> Option<&'static str>,
+) -> Result<(), ConfigError> {
+    for (key, setting) in connection.settings() {
+        let Some(name) = name(key) else { continue };
+        match setting {
+            // all others depend on it
+            Setting::Rule(_) => {}
+            Setting::Packets(packets) => {
+                let given = section.whole::<u32>(name, BUFFER)?;
+                set(packets, given.map(|count| Packets::new(count.into())));
+            }
+            Setting::Duration(time) => set(time, section.parsed(name)?),
+            Setting::Optional(time) => {
+                if let Some(given) = optional(section, name, key.older)? {
+                    *time = Some(given);
+                }
+            }
+            Setting::Flag(flag) => set(flag, section.truth(name)?),
+            Setting::Late(late) => set(late, section.word(name, &Late::NAMES)?),
+            Setting::Validation(validation) => {
+                let all = Validation::ALL.map(|each| (each.name(), each));
+                set(validation, section.word(name, &all)?);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn set<T>(to: &mut T, given: Option<T>) {
+    if let Some(given) = given {
+        *to = given;
+    }
+}
+
+/// A time by its name, or by the name that files of before have.
+fn optional(
+    section: &mut Section<'_, '_>,
+    name: &'static str,
+    older: Option<&'static str>,
+) -> Result<Option<Duration>, ConfigError> {
+    let given = section.parsed_at::<Duration>(name)?;
+    let Some(older) = older else {
+        return match given {
+            Some((time, at)) if name == "keepalive" && !KEEPALIVE.contains(&time) => {
+                let text = format!("keepalive = {time}; expected \"100 ms\" to \"60 s\"");
+                Err(section.fault_at(at, text))
+            }
+            given => Ok(given.map(|(time, _)| time)),
+        };
     };
-    let mut reorder = ReorderConfig::new(rule);
-    if let Some(margin) = table.parsed("margin")? {
-        reorder.margin = margin;
+    match (given, section.parsed_at::<Duration>(older)?) {
+        (Some(_), Some((_, at))) => {
+            let text =
+                format!("{older} is the name of {name} in older files; expected one of them");
+            Err(section.fault_at(at, text))
+        }
+        (given, before) => Ok(given.or(before).map(|(time, _)| time)),
     }
-    if let Some(max) = table.parsed("max-wait")? {
-        reorder.max_wait = max;
-    }
-    if let Some(packets) = table.whole::<u32>("buffer", BUFFER)? {
-        reorder.buffer = Packets::new(u64::from(packets));
-    }
-    let late = table.word("late", &[("forward", Late::Forward), ("drop", Late::Drop)])?;
-    reorder.late = late.unwrap_or(reorder.late);
-    if let Some(detects) = table.truth("fast-loss-detection")? {
-        reorder.has_fast_loss_detection = detects;
-    }
-    if let Some(equalises) = table.truth("delay-equalisation")? {
-        reorder.has_delay_equalisation = equalises;
-    }
-    Ok(reorder)
 }
 
 fn client(top: &mut Section<'_, '_>) -> Result<ClientEnd, ConfigError> {
@@ -372,179 +406,4 @@ fn needed_path(table: &mut Section<'_, '_>, key: &'static str) -> Result<PathBuf
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    const CLIENT: &str = r#"
-key-file = "/etc/brimful/tunnel.key"
-remote = "192.0.2.1:6511"
-scheduler = "cpf"
-deadline = "80 ms"
-window-validation = "rfc7661"
-keepalive = "2 s"
-[supervision]
-renew-after = "1 s"
-[tun]
-addresses = ["10.99.0.2/24", "fd00:99::2/64"]
-routes = ["0.0.0.0/0"]
-[reorder]
-mode = "equalised"
-margin = "5 ms"
-[[path]]
-name = "wifi"
-interface = "wlan0"
-priority = "primary"
-[[path]]
-name = "lte"
-interface = "wwan0"
-remote = "[2001:db8::1]:443"
-priority = "secondary"
-carrier = "tcp"
-controller = "bbr"
-"#;
-    const SERVER: &str = r#"
-role = "server"
-listen = ["0.0.0.0:6511", "[::]:6511"]
-[tun]
-addresses = ["10.99.0.1/24"]
-[[client]]
-name = "car"
-key-file = "/etc/brimful/car.key"
-addresses = ["10.99.0.2/32", "fd00:99::2/128"]
-[limits]
-half-open = 16
-tcp-pending = 100
-tcp-pending-per-source = 4
-tcp-pending-timeout = "2 s"
-"#;
-
-    fn message(text: &str, role: Role) -> String {
-        Config::parse("t.toml", text, role)
-            .expect_err("refused")
-            .to_string()
-    }
-
-    #[test]
-    fn a_whole_client() {
-        let config = Config::parse("t.toml", CLIENT, Role::Client).expect("valid");
-        let End::Client(client) = &config.end else {
-            panic!("a client")
-        };
-        let [wifi, lte] = &client.paths[..] else {
-            panic!("two paths")
-        };
-        assert_eq!(
-            (wifi.carrier, wifi.controller.as_str()),
-            (Carrier::Dccp, "bbr2")
-        );
-        assert_eq!(wifi.remote.to_string(), "192.0.2.1:6511");
-        assert_eq!(
-            (lte.carrier, lte.controller.as_str()),
-            (Carrier::Tcp, "bbr")
-        );
-        assert!(lte.remote.is_ipv6() && lte.priority < wifi.priority);
-        assert_eq!(config.reorder.rule, WaitRule::Equalised);
-        assert_eq!(config.reorder.margin, Duration::from_millis(5));
-        assert_eq!(config.deadline, Some(Duration::from_millis(80)));
-        assert_eq!(config.window_validation, Validation::Rfc7661);
-        assert_eq!(config.scheduler, "cpf");
-        assert_eq!(config.keepalive, Duration::from_secs(2));
-        let supervision = Supervision {
-            renew_after: Duration::from_secs(1),
-            ..Supervision::default()
-        };
-        assert_eq!(client.supervision, supervision);
-        assert_eq!(config.tun.addresses[1].to_string(), "fd00:99::2/64");
-    }
-
-    #[test]
-    fn a_whole_server() {
-        let config = Config::parse("t.toml", SERVER, Role::Server).expect("valid");
-        let End::Server(server) = &config.end else {
-            panic!("a server")
-        };
-        assert_eq!((server.listen.len(), server.half_open), (2, 16));
-        let pending = crate::PendingLimits {
-            total: 100,
-            per_source: 4,
-            timeout: Duration::from_secs(2),
-        };
-        assert_eq!(server.pending, pending);
-        assert_eq!(server.clients[0].addresses.len(), 2);
-        assert_eq!(config.tun.name, "brimful0");
-    }
-
-    #[test]
-    fn faults_name_place_problem_and_what_is_allowed() {
-        for (from, to, expected) in [
-            (
-                "remote = \"192.0.2.1:6511\"",
-                "remote = \"192.0.2.1\"",
-                "t.toml:3:11",
-            ),
-            ("\"cpf\"", "\"minrtt\"", "known are cpf, srtt"),
-            (
-                "interface = \"wlan0\"",
-                "interfaec = \"wlan0\"",
-                "did you mean \"interface\"?",
-            ),
-            ("\"wlan0\"", "\"wlan0; reboot\"", "no name of an interface"),
-            (
-                "\"primary\"",
-                "\"frist\"",
-                "never, standby, secondary, primary",
-            ),
-            (
-                "\"bbr\"",
-                "\"vegas\"",
-                "carrier \"tcp\" has cubic, reno, bbr",
-            ),
-            ("\"80 ms\"", "\"80\"", "t.toml:5:"),
-            ("\"equalised\"", "\"equal\"", "known are none, fixed"),
-            ("\"lte\"", "\"wifi\"", "two paths \"wifi\""),
-            ("\"10.99.0.2/24\"", "\"10.99.0.2\"", "length of its network"),
-            ("margin", "wait", "mode = \"fixed\""),
-            ("\"2 s\"", "\"2 min\"", "t.toml:7:14"),
-            (
-                "renew-after = \"1 s\"",
-                "renew-after = \"1 ms\"",
-                "renew-after = 1 ms; allowed are 10 ms to 3600 s",
-            ),
-            (
-                "renew-after",
-                "renew-afetr",
-                "did you mean \"renew-after\"?",
-            ),
-            (
-                "scheduler =",
-                "role = \"server\"\nscheduler =",
-                "this is \"brimful tunnel client\"",
-            ),
-        ] {
-            let text = CLIENT.replacen(from, to, 1);
-            let error = message(&text, Role::Client);
-            assert!(error.contains(expected), "{to}: {error}");
-        }
-        assert!(message(SERVER, Role::Client).contains("role"));
-        let twice = format!(
-            "{SERVER}[[client]]\nname = \"van\"\nkey-file = \"/k\"\naddresses = [\"10.99.0.0/24\"]\n"
-        );
-        assert!(message(&twice, Role::Server).contains("is of the client \"car\" too"));
-        let long = SERVER.replacen("\"2 s\"", "\"2 min\"", 1);
-        let error = message(&long, Role::Server);
-        assert!(error.contains("\"100 ms\" to \"60 s\""), "{error}");
-        let none = SERVER.replacen("tcp-pending = 100", "tcp-pending = 0", 1);
-        assert!(message(&none, Role::Server).contains("tcp-pending"));
-        assert!(message("listen = [\"0.0.0.0:1\"]", Role::Server).contains("no client"));
-        assert!(message("key-file = \"/k\"", Role::Client).contains("no path"));
-    }
-
-    proptest! {
-        #[test]
-        fn never_panics(text in "[a-z=\\[\\]\" \n0-9.-]{0,200}", is_server: bool) {
-            let role = if is_server { Role::Server } else { Role::Client };
-            let _ = Config::parse("f", &text, role);
-        }
-    }
-}
+mod tests;

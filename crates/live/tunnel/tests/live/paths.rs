@@ -23,6 +23,10 @@ pub const TESTS: &[Test] = &[
         "tcp_carriers_work_with_each_controller",
         tcp_carriers_work_with_each_controller,
     ),
+    (
+        "a_path_goes_and_comes_back_with_its_link",
+        a_path_goes_and_comes_back_with_its_link,
+    ),
 ];
 
 fn one_path_carries_both_families() {
@@ -125,5 +129,43 @@ fn tcp_carriers_work_with_each_controller() {
         let bytes = 20_000_000;
         let _sender = serve(&hosts.server, &address, bytes);
         download(&hosts.client, &address, bytes, || {});
+    }
+}
+
+/// Of times after which a socket is renewed none comes in this test: what the kernel notifies of the link alone ends
+/// the path and brings it back.
+fn a_path_goes_and_comes_back_with_its_link() {
+    let Some(hosts) = Hosts::try_new("a_path_goes_and_comes_back_with_its_link") else {
+        return;
+    };
+    let never = "\"3600 s\"";
+    let never = format!(
+        "[supervision]\nretry-interval = {never}\nrenew-after = {never}\nrenew-interval = {never}\n\
+         connection-timeout = {never}\n"
+    );
+    let _server = Daemon::start(&hosts.server, "server", &server_config(""));
+    for carrier in ["dccp", "tcp"] {
+        let paths = two_paths(&format!("carrier = \"{carrier}\"\n"));
+        let paths = format!("{paths}{never}");
+        let client = Daemon::start(&hosts.client, "client", &client_config("", &paths));
+        client.wait_for_paths(2);
+        let events = |kind: &str| client.status()["network"][kind].as_u64();
+        // of a wire that was just joined addresses may still be notified
+        let (down, up) = (events("link-down"), events("link-up"));
+        assert_eq!(down, Some(0));
+        hosts.client.sh("ip link set dev a down");
+        wait_until("the path is given up", || client.path(0)["state"] != "up");
+        assert_eq!(events("link-down"), Some(1));
+        assert_eq!(client.path(1)["state"], "up", "the other is left alone");
+        hosts.client.sh("ip link set dev a up");
+        client.wait_for_paths(2);
+        // routes are notified before the link, and may have brought the path back
+        wait_until("the link is notified", || events("link-up") > up);
+        // the next one of its name is another interface, to which no socket from before is bound
+        hosts.client.sh("ip link delete dev a");
+        wait_until("the path is given up", || client.path(0)["state"] != "up");
+        assert_eq!(events("link-down"), Some(2));
+        hosts.join("a", 1);
+        client.wait_for_paths(2);
     }
 }

@@ -107,20 +107,24 @@ impl Hosts {
             server: Namespace::new(),
         };
         hosts.server.sh("ip link set lo up");
-        for (wire, net) in [("a", 1), ("b", 2)] {
-            hosts.client.sh(&format!(
-                "ip link set lo up\n\
-                 ip link add name {wire} type veth peer name {wire} netns {}\n\
-                 ip link set dev {wire} up; ip address add 10.{net}.0.2/24 dev {wire}\n\
-                 ip address add fd0{net}::2/64 dev {wire} nodad",
-                hosts.server.pid()
-            ));
-            hosts.server.sh(&format!(
-                "ip link set dev {wire} up; ip address add 10.{net}.0.1/24 dev {wire}\n\
-                 ip address add fd0{net}::1/64 dev {wire} nodad"
-            ));
-        }
+        hosts.client.sh("ip link set lo up");
+        hosts.join("a", 1);
+        hosts.join("b", 2);
         hosts
+    }
+
+    /// Joins them by a wire.
+    pub fn join(&self, wire: &str, net: u8) {
+        self.client.sh(&format!(
+            "ip link add name {wire} type veth peer name {wire} netns {}\n\
+             ip link set dev {wire} up; ip address add 10.{net}.0.2/24 dev {wire}\n\
+             ip address add fd0{net}::2/64 dev {wire} nodad",
+            self.server.pid()
+        ));
+        self.server.sh(&format!(
+            "ip link set dev {wire} up; ip address add 10.{net}.0.1/24 dev {wire}\n\
+             ip address add fd0{net}::1/64 dev {wire} nodad"
+        ));
     }
 
     /// None, and the skip is recorded, where this process may not make any.

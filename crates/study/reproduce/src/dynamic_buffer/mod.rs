@@ -16,9 +16,9 @@ mod variants;
 use crate::claim::{Claim, Verdict};
 use crate::experiment::Experiment;
 use crate::ran::Results;
-use crate::section::{Extent, Repeats, System, World};
+use crate::section::{Extent, Repeats, System};
 use crate::shipped;
-use scenario::{Estimate, RunResult};
+use scenario::{Estimate, RunResult, World};
 use variants::Variant;
 
 /// The system.

@@ -133,7 +133,7 @@ pub(crate) fn close_sender(context: &FlowContext, socket: &Arc<OwnedFd>) {
 
 /// Reports what a sender's connection has sent again.
 pub(crate) fn report_retransmits(context: &FlowContext, socket: &OwnedFd) {
-    if let Ok(info) = sys::tcp_info(socket) {
+    if let Ok(info) = socket_options::tcp_info(socket) {
         context.report(Event::Retransmits(info.total_retrans.into()));
     }
 }

@@ -1,9 +1,9 @@
 //! UDP applications.
 
 use super::{FlowContext, TICK};
+use crate::Error;
 use crate::measure::Event;
 use crate::names::{SERVER_ADDRESS, flow_port, ue_address};
-use crate::{Error, sys};
 use network::app::Datagrams;
 use scenario::EcnSpec;
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
@@ -121,7 +121,7 @@ fn set_codepoint(socket: &UdpSocket, ecn: EcnSpec) -> Result<(), Error> {
         EcnSpec::Classic => 0b10,
         EcnSpec::L4s => 0b01,
     };
-    sys::set_int(socket, libc::IPPROTO_IP, libc::IP_TOS, bits)
+    socket_options::set_int(socket, libc::IPPROTO_IP, libc::IP_TOS, bits)
         .map_err(Error::system("set IP_TOS of a socket"))
 }
 

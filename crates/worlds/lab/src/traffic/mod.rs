@@ -202,7 +202,6 @@ fn spawn(
 mod tests {
     use super::*;
     use crate::run::{Lab, Options, Purpose, run_radio};
-    use crate::sys;
     use scenario::Overrides;
     use std::sync::mpsc::channel;
 
@@ -260,7 +259,7 @@ app = { kind = "continuous" }
             let client = hosts.ues[0].run(|| socket::connect(&context))?;
             let client = client.expect("the run goes on");
             let server = socket::accept(&context, &listener)?.expect("the run goes on");
-            let of = |end| sys::tcp_info(end).map(|info| info.has_ecn);
+            let of = |end| socket_options::tcp_info(end).map(|info| info.has_ecn);
             let both = [of(&client), of(&server)].map(|has| has.expect("TCP_INFO"));
             assert_eq!(both[0], both[1]);
             Ok(both[0])

@@ -3,10 +3,10 @@
 use super::TICK;
 use crate::Error;
 use crate::clock::Clock;
-use crate::sys::{self, TcpInfo};
 use cc::{RateReport, RateView};
 use kernel_cc::cdbe::Attached;
 use network::measure::{FlowStep, SenderStep};
+use socket_options::TcpInfo;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -29,11 +29,11 @@ impl EndStates {
     pub(crate) fn step(&self) -> FlowStep {
         let sender = |info: &TcpInfo| {
             let segments = (info.unacked + info.retrans).saturating_sub(info.sacked + info.lost);
-            let mss = Bytes::new(info.mss.into());
+            let mss = Bytes::new(info.snd_mss.into());
             SenderStep {
                 bytes_in_flight: mss * u64::from(segments),
-                cwnd: mss * u64::from(info.cwnd),
-                peer_window: Some(Bytes::new(info.peer_window.into())),
+                cwnd: mss * u64::from(info.snd_cwnd),
+                peer_window: Some(Bytes::new(info.snd_wnd.into())),
             }
         };
         FlowStep {
@@ -141,7 +141,9 @@ impl SenderStates {
 
     fn state_of(&self, server: Option<Arc<OwnedFd>>, client: Option<Arc<OwnedFd>>) -> EndStates {
         let mut state = EndStates {
-            sender: server.as_ref().and_then(|end| sys::tcp_info(&**end).ok()),
+            sender: server
+                .as_ref()
+                .and_then(|end| socket_options::tcp_info(&**end).ok()),
             ..EndStates::default()
         };
         let Some(cdbe) = &self.cdbe else {

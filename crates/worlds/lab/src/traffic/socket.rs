@@ -1,11 +1,11 @@
 //! TCP sockets as the scenario needs them.
 
 use super::{FlowContext, Stamp, TICK};
+use crate::Error;
 use crate::cdbe;
 use crate::fit::{kernel_name, known};
 use crate::names::{SERVER_ADDRESS, flow_port};
 use crate::topology::ECN_MARK;
-use crate::{Error, sys};
 use cc::meld::Variant;
 use rustix::io::Errno;
 use rustix::net::sockopt::{
@@ -120,13 +120,14 @@ fn configure(socket: &OwnedFd, congestion: &str, tcp: &TcpSpec) -> Result<(), Er
     set_tcp_congestion(socket, congestion).map_err(|e| failed("TCP_CONGESTION")(e.into()))?;
     set_tcp_nodelay(socket, true).map_err(|e| failed("TCP_NODELAY")(e.into()))?;
     let mss = bytes(tcp.mss.get() + TIMESTAMPS);
-    sys::set_int(socket, libc::IPPROTO_TCP, libc::TCP_MAXSEG, mss).map_err(failed("TCP_MAXSEG"))?;
+    socket_options::set_int(socket, libc::IPPROTO_TCP, libc::TCP_MAXSEG, mss)
+        .map_err(failed("TCP_MAXSEG"))?;
     // The kernel counts its overhead too, as much again as payload at worst, and doubles what it is
     // reported: the clamp then makes the window what the scenario states.
     let buffer = tcp.receive_buffer.get();
     set_socket_recv_buffer_size_force(socket, buffer as usize)
         .map_err(|e| failed("SO_RCVBUFFORCE")(e.into()))?;
-    sys::set_int(
+    socket_options::set_int(
         socket,
         libc::IPPROTO_TCP,
         libc::TCP_WINDOW_CLAMP,
@@ -186,7 +187,7 @@ pub(crate) fn accept(context: &FlowContext, listener: &OwnedFd) -> Result<Option
 /// Prints on stderr if a connection has not got the ECN that its flow requests. The kernel gives it up
 /// when a SYN has to be repeated, as RFC 3168 6.1.1.1 advises.
 fn check_ecn(context: &FlowContext, socket: &OwnedFd) {
-    if context.has_ecn && sys::tcp_info(socket).is_ok_and(|info| !info.has_ecn) {
+    if context.has_ecn && socket_options::tcp_info(socket).is_ok_and(|info| !info.has_ecn) {
         crate::note::note(format_args!(
             "flow {:?}: the kernels did not agree on ECN for one of its connections (its SYN \
              was repeated, or the kernel is set otherwise)",
@@ -204,7 +205,7 @@ pub(crate) fn connect(context: &FlowContext) -> Result<Option<OwnedFd>, Error> {
         &context.spec.tcp,
     )?;
     if context.spec.ecn != EcnSpec::Off {
-        sys::set_int(&socket, libc::SOL_SOCKET, libc::SO_MARK, ECN_MARK)
+        socket_options::set_int(&socket, libc::SOL_SOCKET, libc::SO_MARK, ECN_MARK)
             .map_err(Error::system("set SO_MARK of a socket"))?;
     }
     let address = SocketAddrV4::new(SERVER_ADDRESS, flow_port(context.index));

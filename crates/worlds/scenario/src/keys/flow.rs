@@ -9,6 +9,18 @@ use super::{Section, key};
 /// Largest UDP payload over IPv4 (RFC 768, RFC 791).
 const UDP_PAYLOAD: f64 = 65_507.0;
 
+/// Off, or a variant of MELD.
+const MELD: &[&str] = &{
+    let variants = cc::meld::Variant::NAMES;
+    let mut names = ["off"; cc::meld::Variant::NAMES.len() + 1];
+    let mut i = 0;
+    while i < variants.len() {
+        names[i + 1] = variants[i];
+        i += 1;
+    }
+    names
+};
+
 pub(super) static SECTIONS: &[Section] = &[
     Section {
         path: "flow.<name>",
@@ -53,7 +65,7 @@ pub(super) static SECTIONS: &[Section] = &[
             ),
             key(
                 "meld",
-                Choice(&["off", "de", "me", "default", "yield"]),
+                Choice(MELD),
                 Value("off"),
                 Any,
                 "Whether the sender reads in radio reports if a loss is congestion (MELD): by the transport \

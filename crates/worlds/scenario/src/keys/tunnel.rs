@@ -8,6 +8,7 @@ use super::Range::{self, Any, Positive, Within};
 use super::queues::QUEUE_OF_WIRE;
 use super::top::{FASTEST, MAX_TIME, REPORT_DELAY, REPORT_GAP, REPORT_GAP_INTERVAL, REPORT_LOSS};
 use super::{Key, Section, key};
+use multipath::reorder::Late;
 
 /// Maximum packets of a buffer of the tunnel.
 const MAX_PACKETS: f64 = 1e6;
@@ -247,7 +248,7 @@ pub(super) static SECTIONS: &[Section] = &[
             ),
             key(
                 "late",
-                Choice(&["forward", "drop"]),
+                Choice(&[Late::Forward.name(), Late::Drop.name()]),
                 Value("forward"),
                 Any,
                 "What happens to a packet that comes after its place was given up.",

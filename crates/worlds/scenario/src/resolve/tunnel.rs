@@ -11,8 +11,9 @@ use crate::{PepMode, PepSpec};
 use multipath::client::Supervision;
 use multipath::reorder::{Late, ReorderConfig, UnknownWaitRule, WaitRule};
 use multipath::scheduler::PathSet;
+use multipath::tunnel::{Setting, TunnelConfig};
 use queue::registry::{self, Place};
-use units::{BitRate, Duration, Packets};
+use units::{BitRate, Bytes, Duration, Packets};
 
 /// Maximum paths.
 const MAX_PATHS: usize = PathSet::MAX_PATHS as usize;
@@ -23,13 +24,18 @@ const MAX_EVENTS: usize = 10_000;
 /// Priority of the first path, and of all others, where the file gives none.
 const PRIORITIES: [u8; 2] = [3, 2];
 
-/// What the paper calls a path's congestion control, with ours, and what carries it if that is part of the name.
-const PAPER_NAMES: &[(&str, &str, Option<Carrier>)] = &[
-    ("ccid2", "newreno", Some(Carrier::Dccp)),
-    ("ccid5", "bbr", Some(Carrier::Dccp)),
-    ("bbrv2", "bbr2", None),
-    ("bbrv3", "bbr3", None),
-];
+/// How the paper writes the versions of BBR.
+const PAPER_NAMES: [(&str, &str); 2] = [("bbrv2", "bbr2"), ("bbrv3", "bbr3")];
+
+/// What the paper calls a path's congestion control, with ours, and what carries it if that is part of the name:
+/// `ccid2` and `ccid5` are DCCP's numbers of controllers (RFC 4340 10).
+fn paper_names() -> impl Iterator<Item = (String, &'static str, Option<Carrier>)> {
+    let numbered = cc::CONTROLLERS.iter().filter_map(|of| {
+        let name = format!("ccid{}", of.ccid?);
+        Some((name, of.name, Some(Carrier::Dccp)))
+    });
+    numbered.chain(PAPER_NAMES.map(|(paper, name)| (paper.to_owned(), name, None)))
+}
 
 /// A tunnel that has been read.
 pub(super) struct Tunnel {
@@ -68,13 +74,8 @@ pub(super) fn read(top: &mut Reader<'_>) -> Checked<Option<Tunnel>> {
     let spec = TunnelSpec {
         paths,
         scheduler: reader.choice("scheduler")?,
-        reorder: reorder(&mut reader)?,
-        mtu: reader.quantity("mtu")?,
-        scheduler_buffer: Packets::new(reader.count("scheduler-buffer")?),
-        reliability: reader.optional("reliability")?,
-        keepalive: reader.optional("keepalive")?,
+        connection: connection(&mut reader)?,
         supervision: supervision(&mut reader)?,
-        validation: window_validation(&mut reader)?,
         uses_radio: reader.flag("radio")?,
         reports: reports::read(&mut reader)?,
     };
@@ -91,32 +92,47 @@ pub(super) fn read(top: &mut Reader<'_>) -> Checked<Option<Tunnel>> {
     Ok(Some(Tunnel { spec, is_on }))
 }
 
-fn reorder(reader: &mut Reader<'_>) -> Checked<ReorderConfig> {
+/// What both ends have: the values that [`TunnelConfig::settings`] lists, and `mtu`.
+fn connection(reader: &mut Reader<'_>) -> Checked<TunnelConfig> {
+    let mtu: Bytes = reader.quantity("mtu")?;
+    let mut config = TunnelConfig {
+        reorder: ReorderConfig::new(wait_rule(reader)?),
+        mtu: usize::try_from(mtu.get()).unwrap_or(usize::MAX),
+        ..TunnelConfig::default()
+    };
+    for (key, setting) in config.settings() {
+        let key = key.name;
+        match setting {
+            // all others depend on it
+            Setting::Rule(_) => {}
+            Setting::Duration(time) => *time = reader.quantity_or(key, *time)?,
+            Setting::Optional(time) => *time = reader.optional(key)?,
+            Setting::Packets(packets) => *packets = Packets::new(reader.count(key)?),
+            Setting::Flag(flag) => {
+                *flag = reader.optional_flag(key)?.unwrap_or(*flag);
+                reader.put(key, ResolvedValue::Flag(*flag));
+            }
+            Setting::Late(late) => {
+                let given = reader.choice(key)?;
+                let found = Late::NAMES.iter().find(|(name, _)| *name == given);
+                *late = found.map_or(Late::Forward, |(_, late)| *late);
+            }
+            Setting::Validation(validation) => *validation = window_validation(reader)?,
+        }
+    }
+    Ok(config)
+}
+
+fn wait_rule(reader: &mut Reader<'_>) -> Checked<WaitRule> {
     let wait = reader.quantity("wait")?;
-    let rule = match reader.choice("reorder")?.parse() {
-        Ok(WaitRule::Fixed(_)) => WaitRule::Fixed(wait),
-        Ok(rule) => rule,
+    match reader.choice("reorder")?.parse() {
+        Ok(WaitRule::Fixed(_)) => Ok(WaitRule::Fixed(wait)),
+        Ok(rule) => Ok(rule),
         Err(error) => {
             let error: UnknownWaitRule = error;
-            return Err(fault(reader.place("reorder"), error.to_string()));
+            Err(fault(reader.place("reorder"), error.to_string()))
         }
-    };
-    let preset = ReorderConfig::new(rule);
-    let detects = reader.optional_flag("fast-loss-detection")?;
-    let detects = detects.unwrap_or(preset.has_fast_loss_detection);
-    reader.put("fast-loss-detection", ResolvedValue::Flag(detects));
-    Ok(ReorderConfig {
-        margin: reader.quantity_or("margin", preset.margin)?,
-        max_wait: reader.quantity("max-wait")?,
-        buffer: Packets::new(reader.count("reorder-buffer")?),
-        late: match reader.choice("late")? {
-            "drop" => Late::Drop,
-            _ => Late::Forward,
-        },
-        has_fast_loss_detection: detects,
-        has_delay_equalisation: reader.flag("delay-equalisation")?,
-        ..preset
-    })
+    }
 }
 
 /// `[tunnel.supervision]`, whose keys are those of the live client.
@@ -318,14 +334,15 @@ fn controller(
 
 /// A congestion control by our name or the paper's, and what carries it if that is part of the name.
 fn named(given: &str, reader: &Reader<'_>) -> Checked<(String, Option<Carrier>)> {
-    if let Some((_, name, carrier)) = PAPER_NAMES.iter().find(|(paper, ..)| *paper == given) {
-        return Ok(((*name).to_owned(), *carrier));
+    if let Some((_, name, carrier)) = paper_names().find(|(paper, ..)| *paper == given) {
+        return Ok((name.to_owned(), carrier));
     }
     if cc::names().contains(&given) {
         return Ok((given.to_owned(), None));
     }
+    let papers: Vec<String> = paper_names().map(|(paper, ..)| paper).collect();
     let names = || {
-        let papers = PAPER_NAMES.iter().map(|(paper, ..)| *paper);
+        let papers = papers.iter().map(String::as_str);
         cc::names().iter().copied().chain(papers)
     };
     Err(fault(

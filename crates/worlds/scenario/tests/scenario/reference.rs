@@ -97,3 +97,28 @@ fn the_allocators_defaults_are_those_of_its_crate() {
         assert_eq!(points[0].experiment.pep.mode, expected);
     }
 }
+
+/// What a key's values mean is written beside the key: of each that a registry has.
+#[test]
+fn meanings_name_all_that_the_registries_have() {
+    let modes = [cc::cdbe::Mode::Paper, cc::cdbe::Mode::Default].map(cc::cdbe::Mode::name);
+    let registries = [
+        ("tunnel", "scheduler", multipath::scheduler::names()),
+        ("tunnel", "reorder", multipath::reorder::WaitRule::NAMES),
+        ("flow.<name>", "meld", cc::meld::Variant::NAMES),
+        ("cdbe", "mode", &modes),
+    ];
+    for (path, name, all) in registries {
+        let section = scenario::keys().find(|of| of.path == path);
+        let keys = section.expect(path).keys;
+        let key = keys.iter().find(|key| key.name == name).expect(name);
+        let scenario::Kind::Choice(choices) = key.kind else {
+            panic!("{name} is a choice")
+        };
+        for one in all {
+            assert!(choices.contains(one), "{name} has {one}");
+            let quoted = format!("`{one}`");
+            assert!(key.meaning.contains(&quoted), "{name} explains {quoted}");
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 use multipath::client::Supervision;
 use multipath::reorder::{ReorderConfig, WaitRule};
+use multipath::tunnel::TunnelConfig;
 use queue::{CoDelConfig, DisciplineConfig};
 use scenario::{
     AccessSpec, Carrier, ChannelSpec, Experiment, LinkSpec, Overrides, PathEvent, TunnelAccess,
@@ -46,9 +47,10 @@ fn defaults_are_those_of_table_1() {
     let experiment = read(&text).unwrap();
     let tunnel = experiment.tunnel.as_ref().unwrap();
     assert_eq!(tunnel.scheduler, "cpf");
-    assert_eq!(tunnel.reorder, ReorderConfig::new(WaitRule::Adaptive));
-    assert_eq!(tunnel.reorder.margin, Duration::from_millis(10));
-    let buffers = [tunnel.scheduler_buffer, tunnel.reorder.buffer];
+    let connection = &tunnel.connection;
+    assert_eq!(connection.reorder, ReorderConfig::new(WaitRule::Adaptive));
+    assert_eq!(connection.reorder.margin, Duration::from_millis(10));
+    let buffers = [connection.scheduler_buffer, connection.reorder.buffer];
     assert_eq!(buffers.map(|buffer| buffer.get()), [1500, 1500]);
     let links = links(&experiment);
     // path 1 has 20 ms, path 2 40 ms
@@ -63,7 +65,7 @@ fn defaults_are_those_of_table_1() {
 fn static_reordering_waits_for_retransmissions() {
     let of = |lines: &str| {
         let experiment = read(&format!("[tunnel]\n{lines}\n{PATHS}")).unwrap();
-        experiment.tunnel.unwrap().reorder
+        experiment.tunnel.unwrap().connection.reorder
     };
     let reorder = of("reorder = \"static\"");
     assert_eq!(reorder, ReorderConfig::new(WaitRule::Static));
@@ -249,7 +251,7 @@ fn the_supervision_is_that_of_the_live_client() {
         experiment.tunnel.unwrap()
     };
     assert_eq!(of("").supervision, Supervision::default());
-    assert_eq!(of("").keepalive, None);
+    assert_eq!(of("").connection.keepalive, None);
     // a table with one key: all others have the defaults that the table of keys states
     for (key, value) in Supervision::default().keys() {
         let given = of(&format!("supervision = {{ {key} = \"77 ms\" }}")).supervision;
@@ -265,7 +267,12 @@ fn the_supervision_is_that_of_the_live_client() {
         format!("[tunnel]\nkeepalive = \"2 s\"\n{PATHS}[tunnel.supervision]\n{line}\n")
     };
     assert_eq!(
-        read(&text("")).unwrap().tunnel.unwrap().keepalive,
+        read(&text(""))
+            .unwrap()
+            .tunnel
+            .unwrap()
+            .connection
+            .keepalive,
         Some(Duration::from_secs(2))
     );
     refused(
@@ -276,4 +283,28 @@ fn the_supervision_is_that_of_the_live_client() {
         &text("renew = \"1 s\""),
         &[":12:1", "did you mean \"renew-after\"?"],
     );
+}
+
+/// `[tunnel]` has every value of a connection under its key, with its default.
+#[test]
+fn every_setting_of_a_connection_is_a_key_with_its_default() {
+    let of = |line: &str| {
+        let experiment = read(&format!("[tunnel]\n{line}\n{PATHS}"));
+        let experiment = experiment.unwrap_or_else(|error| panic!("{line}: {error}"));
+        experiment.tunnel.expect("a tunnel").connection
+    };
+    assert_eq!(of(""), TunnelConfig::default());
+    let keys = TunnelConfig::default().settings().map(|(key, _)| key);
+    for changed in keys {
+        let mut config = TunnelConfig::default();
+        let mut line = String::new();
+        for (key, mut setting) in config.settings() {
+            if key == changed {
+                setting.alter();
+                let value = setting.toml().expect("it is given");
+                line = format!("{} = {value}", key.name);
+            }
+        }
+        assert_eq!(of(&line), config, "{line}");
+    }
 }

@@ -231,7 +231,8 @@ impl Builder<'_> {
     fn clamped(&self, spec: &FlowSpec) -> FlowSpec {
         let mut spec = spec.clone();
         if let Some(tunnel) = &self.experiment.tunnel {
-            let max = tunnel.mtu.saturating_sub(SEGMENT_HEADERS);
+            let mtu = Bytes::new(tunnel.connection.mtu as u64);
+            let max = mtu.saturating_sub(SEGMENT_HEADERS);
             spec.tcp.mss = spec.tcp.mss.min(max);
         }
         spec

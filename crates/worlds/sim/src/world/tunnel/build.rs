@@ -181,15 +181,7 @@ fn check(spec: &TunnelSpec) -> Result<(), Error> {
 
 /// How both ends are configured.
 pub(super) fn tunnel_config(spec: &TunnelSpec) -> TunnelConfig {
-    TunnelConfig {
-        scheduler_buffer: spec.scheduler_buffer,
-        reorder: spec.reorder,
-        reliability: spec.reliability,
-        window_validation: spec.validation,
-        mtu: usize::try_from(spec.mtu.get()).unwrap_or(usize::MAX),
-        keepalive: spec.keepalive,
-        ..TunnelConfig::default()
-    }
+    spec.connection.clone()
 }
 
 /// How both ends take the path of this index.

@@ -68,7 +68,7 @@ impl Path {
             StreamEnd::new(
                 is_client,
                 controller,
-                spec.validation,
+                spec.connection.window_validation,
                 streams.stream(name),
                 timers[end as usize],
             )

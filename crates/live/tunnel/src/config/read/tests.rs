@@ -1,0 +1,230 @@
+use super::*;
+use proptest::prelude::*;
+
+const CLIENT: &str = r#"
+key-file = "/etc/brimful/tunnel.key"
+remote = "192.0.2.1:6511"
+scheduler = "cpf"
+deadline = "80 ms"
+window-validation = "rfc7661"
+keepalive = "2 s"
+[supervision]
+renew-after = "1 s"
+[tun]
+addresses = ["10.99.0.2/24", "fd00:99::2/64"]
+routes = ["0.0.0.0/0"]
+[reorder]
+mode = "equalised"
+margin = "5 ms"
+[[path]]
+name = "wifi"
+interface = "wlan0"
+priority = "primary"
+[[path]]
+name = "lte"
+interface = "wwan0"
+remote = "[2001:db8::1]:443"
+priority = "secondary"
+carrier = "tcp"
+controller = "bbr"
+"#;
+const SERVER: &str = r#"
+role = "server"
+listen = ["0.0.0.0:6511", "[::]:6511"]
+[tun]
+addresses = ["10.99.0.1/24"]
+[[client]]
+name = "car"
+key-file = "/etc/brimful/car.key"
+addresses = ["10.99.0.2/32", "fd00:99::2/128"]
+[limits]
+half-open = 16
+tcp-pending = 100
+tcp-pending-per-source = 4
+tcp-pending-timeout = "2 s"
+"#;
+
+fn message(text: &str, role: Role) -> String {
+    Config::parse("t.toml", text, role)
+        .expect_err("refused")
+        .to_string()
+}
+
+#[test]
+fn a_whole_client() {
+    let config = Config::parse("t.toml", CLIENT, Role::Client).expect("valid");
+    let End::Client(client) = &config.end else {
+        panic!("a client")
+    };
+    let [wifi, lte] = &client.paths[..] else {
+        panic!("two paths")
+    };
+    assert_eq!(
+        (wifi.carrier, wifi.controller.as_str()),
+        (Carrier::Dccp, "bbr2")
+    );
+    assert_eq!(wifi.remote.to_string(), "192.0.2.1:6511");
+    assert_eq!(
+        (lte.carrier, lte.controller.as_str()),
+        (Carrier::Tcp, "bbr")
+    );
+    assert!(lte.remote.is_ipv6() && lte.priority < wifi.priority);
+    assert_eq!(config.connection.reorder.rule, WaitRule::Equalised);
+    assert_eq!(config.connection.reorder.margin, Duration::from_millis(5));
+    assert_eq!(
+        config.connection.reliability,
+        Some(Duration::from_millis(80))
+    );
+    assert_eq!(config.connection.window_validation, Validation::Rfc7661);
+    assert_eq!(config.scheduler, "cpf");
+    assert_eq!(config.connection.keepalive, Some(Duration::from_secs(2)));
+    let supervision = Supervision {
+        renew_after: Duration::from_secs(1),
+        ..Supervision::default()
+    };
+    assert_eq!(client.supervision, supervision);
+    assert_eq!(config.tun.addresses[1].to_string(), "fd00:99::2/64");
+}
+
+/// A TCP connection has what the kernel calls a controller that DCCP paths have too.
+#[test]
+fn the_kernels_controllers_are_those_of_the_registry() {
+    for name in controllers(Carrier::Tcp) {
+        let mut all = cc::CONTROLLERS.iter().filter(|of| of.is_for_paths);
+        assert!(all.any(|of| of.linux == name), "{name}");
+    }
+}
+
+/// The file has every value of a connection under its key, with its default.
+#[test]
+fn every_setting_of_a_connection_is_a_key_with_its_default() {
+    let of = |line: &str| {
+        let text = CLIENT.lines().filter(|line| !line.starts_with("deadline"));
+        let text: Vec<&str> = text.collect();
+        let path = text.join("\n");
+        let path = &path[path.find("[[path]]").expect("a path")..];
+        let head = "key-file = \"/k\"\nremote = \"192.0.2.1:6511\"\n";
+        let config = Config::parse("t.toml", &format!("{head}{line}\n{path}"), Role::Client);
+        config.unwrap_or_else(|error| panic!("{line}: {error}"))
+    };
+    let default = of("").connection;
+    let expected = TunnelConfig {
+        keepalive: Some(Duration::from_secs(5)),
+        ..TunnelConfig::default()
+    };
+    assert_eq!(default, expected);
+    let keys = default.clone().settings().map(|(key, _)| key);
+    for changed in keys {
+        let (mut config, mut value) = (default.clone(), String::new());
+        for (key, mut setting) in config.settings() {
+            if key == changed {
+                setting.alter();
+                value = setting.toml().expect("it is given");
+            }
+        }
+        let mut lines = vec![match changed.in_reorder {
+            Some(name) => format!("[reorder]\n{name} = {value}"),
+            None => format!("{} = {value}", changed.name),
+        }];
+        lines.extend(changed.older.map(|older| format!("{older} = {value}")));
+        for line in &lines {
+            assert_eq!(of(line).connection, config, "{line}");
+        }
+    }
+    let both = "reliability = \"1 s\"\ndeadline = \"1 s\"\n";
+    let error = message(
+        &format!("{both}{CLIENT}").replace("deadline = \"80 ms\"\n", ""),
+        Role::Client,
+    );
+    assert!(error.contains("expected one of them"), "{error}");
+}
+
+#[test]
+fn a_whole_server() {
+    let config = Config::parse("t.toml", SERVER, Role::Server).expect("valid");
+    let End::Server(server) = &config.end else {
+        panic!("a server")
+    };
+    assert_eq!((server.listen.len(), server.half_open), (2, 16));
+    let pending = crate::PendingLimits {
+        total: 100,
+        per_source: 4,
+        timeout: Duration::from_secs(2),
+    };
+    assert_eq!(server.pending, pending);
+    assert_eq!(server.clients[0].addresses.len(), 2);
+    assert_eq!(config.tun.name, "brimful0");
+}
+
+#[test]
+fn faults_name_place_problem_and_what_is_allowed() {
+    for (from, to, expected) in [
+        (
+            "remote = \"192.0.2.1:6511\"",
+            "remote = \"192.0.2.1\"",
+            "t.toml:3:11",
+        ),
+        ("\"cpf\"", "\"minrtt\"", "known are cpf, srtt"),
+        (
+            "interface = \"wlan0\"",
+            "interfaec = \"wlan0\"",
+            "did you mean \"interface\"?",
+        ),
+        ("\"wlan0\"", "\"wlan0; reboot\"", "no name of an interface"),
+        (
+            "\"primary\"",
+            "\"frist\"",
+            "never, standby, secondary, primary",
+        ),
+        (
+            "\"bbr\"",
+            "\"vegas\"",
+            "carrier \"tcp\" has cubic, reno, bbr",
+        ),
+        ("\"80 ms\"", "\"80\"", "t.toml:5:"),
+        ("\"equalised\"", "\"equal\"", "known are none, fixed"),
+        ("\"lte\"", "\"wifi\"", "two paths \"wifi\""),
+        ("\"10.99.0.2/24\"", "\"10.99.0.2\"", "length of its network"),
+        ("margin", "wait", "mode = \"fixed\""),
+        ("\"2 s\"", "\"2 min\"", "t.toml:7:14"),
+        (
+            "renew-after = \"1 s\"",
+            "renew-after = \"1 ms\"",
+            "renew-after = 1 ms; allowed are 10 ms to 3600 s",
+        ),
+        (
+            "renew-after",
+            "renew-afetr",
+            "did you mean \"renew-after\"?",
+        ),
+        (
+            "scheduler =",
+            "role = \"server\"\nscheduler =",
+            "this is \"brimful tunnel client\"",
+        ),
+    ] {
+        let text = CLIENT.replacen(from, to, 1);
+        let error = message(&text, Role::Client);
+        assert!(error.contains(expected), "{to}: {error}");
+    }
+    assert!(message(SERVER, Role::Client).contains("role"));
+    let twice = format!(
+        "{SERVER}[[client]]\nname = \"van\"\nkey-file = \"/k\"\naddresses = [\"10.99.0.0/24\"]\n"
+    );
+    assert!(message(&twice, Role::Server).contains("is of the client \"car\" too"));
+    let long = SERVER.replacen("\"2 s\"", "\"2 min\"", 1);
+    let error = message(&long, Role::Server);
+    assert!(error.contains("\"100 ms\" to \"60 s\""), "{error}");
+    let none = SERVER.replacen("tcp-pending = 100", "tcp-pending = 0", 1);
+    assert!(message(&none, Role::Server).contains("tcp-pending"));
+    assert!(message("listen = [\"0.0.0.0:1\"]", Role::Server).contains("no client"));
+    assert!(message("key-file = \"/k\"", Role::Client).contains("no path"));
+}
+
+proptest! {
+    #[test]
+    fn never_panics(text in "[a-z=\\[\\]\" \n0-9.-]{0,200}", is_server: bool) {
+        let role = if is_server { Role::Server } else { Role::Client };
+        let _ = Config::parse("f", &text, role);
+    }
+}
