@@ -13,7 +13,8 @@
 //! State of handshakes is bounded: of more than [`ServerConfig::half_open`] connections that are not
 //! established the oldest is removed, of a client that has more than its share of them its own. Resets to
 //! strangers are limited in rate. What shows a client's key has a budget of its own, as has what is valid
-//! for a connection's path: strangers cannot spend them.
+//! for a connection's path: strangers cannot spend them. A proof that names its key costs one HMAC; those that
+//! do not share a budget.
 //!
 //! **Changed addresses** (a NAT whose mapping expired, a roaming client): a packet from an unknown address that is
 //! valid for a path (RFC 4340 7.5) makes the server send a Sync there; the path moves once the answer
@@ -22,6 +23,7 @@
 mod admission;
 mod budget;
 mod moving;
+mod proofs;
 
 use crate::auth::PreSharedKey;
 use crate::join::HalfOpen;
@@ -32,6 +34,7 @@ use crate::{PathId, Payload};
 use budget::Budget;
 use core::net::SocketAddr;
 use moving::Move;
+use proofs::Proofs;
 use std::collections::{BTreeMap, VecDeque};
 use units::{Duration, Ecn, Instant};
 
@@ -92,6 +95,10 @@ pub struct ServerCounters {
     pub strangers: u64,
     /// Paths that moved to another address.
     pub moved: u64,
+    /// HMACs that were computed to check what proves a client's key, before anything is kept.
+    pub verifications: u64,
+    /// Packets whose proof was not checked: they did not name its key, and too many did not.
+    pub unverified: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -138,6 +145,7 @@ pub struct Server<P> {
     /// Resets to strangers, and to clients by the numbers of their keys.
     strangers: Budget,
     clients: Vec<Budget>,
+    proofs: Proofs,
     counters: ServerCounters,
     /// The connection that was served last.
     turn: Option<ConnectionKey>,
@@ -160,10 +168,12 @@ pub struct ServerTransmit<P> {
 
 impl<P: Payload> Server<P> {
     /// A server without connections.
-    pub fn new(config: ServerConfig, provision: Box<dyn Provision>) -> Self {
+    pub fn new(mut config: ServerConfig, provision: Box<dyn Provision>) -> Self {
+        let proofs = Proofs::new(core::mem::take(&mut config.shared));
         Self {
             half_open: HalfOpen::new(config.half_open, HANDSHAKE_TIME),
-            clients: vec![Budget::new(CLIENT_BURST, CLIENT_INTERVAL); config.shared.len()],
+            clients: vec![Budget::new(CLIENT_BURST, CLIENT_INTERVAL); proofs.keys().len()],
+            proofs,
             config,
             provision,
             connections: BTreeMap::new(),
@@ -394,7 +404,11 @@ impl<P: Payload> Server<P> {
 
     /// Its counts.
     pub fn counters(&self) -> ServerCounters {
-        self.counters
+        ServerCounters {
+            verifications: self.proofs.computed(),
+            unverified: self.proofs.unchecked(),
+            ..self.counters
+        }
     }
 }
 

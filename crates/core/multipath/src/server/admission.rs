@@ -6,8 +6,8 @@ use super::{
     QUESTION_INTERVAL, Server,
 };
 use crate::join::JoinOffer;
-use crate::packet::Packet;
-use crate::tunnel::{Refusal, ServerEnd, Tunnel, reset_for};
+use crate::packet::{Kind, Packet};
+use crate::tunnel::{Refusal, ServerEnd, Tunnel, first_refusal, reset_for};
 use crate::{PathId, Payload};
 use std::collections::VecDeque;
 use units::Instant;
@@ -55,13 +55,20 @@ impl<P: Payload> Server<P> {
         if self.connections.len() >= self.config.connections {
             return Err(Refusal::TooManyConnections);
         }
+        // nothing is made for a Request before it has proved a key
+        let service = self.config.tunnel.service;
+        let client = self.proofs.client_of(now, packet);
+        if client.is_none() && !self.proofs.keys().is_empty() {
+            return Err(first_refusal(packet, service));
+        }
         let end = ServerEnd {
             config: self.config.tunnel.clone(),
             scheduler: self.provision.scheduler(),
             path: self.path_config(from.flow),
             seed: self.provision.seed(),
         };
-        let (tunnel, client) = Tunnel::accept(now, packet, &self.config.shared, end)?;
+        let shared = client.map(|client| self.proofs.keys()[client].clone());
+        let tunnel = Tunnel::accept_proved(now, packet, shared, end)?;
         // the Request of an established connection, seen by an observer and sent once more
         let is_seen = |state: &Connection<P>| {
             state.is_established && state.tunnel.peer_offer() == tunnel.peer_offer()
@@ -92,7 +99,7 @@ impl<P: Payload> Server<P> {
     /// Of a client that has its share of unfinished handshakes the oldest is removed: an observer that sends
     /// its Requests once more takes no other client's places.
     fn make_room(&mut self, now: Instant, client: Option<usize>) {
-        let clients = self.config.shared.len().max(1);
+        let clients = self.proofs.keys().len().max(1);
         let share = (self.config.half_open / clients).max(MIN_HALF_OPEN_SHARE);
         let (oldest, count) = self.half_open.oldest_of(|of| *of == client);
         if let Some(oldest) = oldest.filter(|_| count >= share) {
@@ -125,7 +132,13 @@ impl<P: Payload> Server<P> {
             return;
         };
         // strangers' packets are answered by a budget, so that no attacker can have a flood sent elsewhere
-        let client = self.client_of(packet);
+        let is_first = matches!(packet.kind, Kind::Request { .. })
+            && JoinOffer::among(&packet.options).is_none();
+        // what a first Request proves is checked before, and shows no packet's
+        let client = match is_first {
+            true => None,
+            false => self.proofs.client_of(now, packet),
+        };
         let budget = match client.and_then(|client| self.clients.get_mut(client)) {
             Some(budget) => budget,
             None => &mut self.strangers,
@@ -133,14 +146,6 @@ impl<P: Payload> Server<P> {
         if budget.take(now) {
             self.outbox.push_back((to, reset));
         }
-    }
-
-    /// The client that a packet shows the key of.
-    fn client_of(&self, packet: &Packet) -> Option<usize> {
-        let ports = (packet.source, packet.destination);
-        let shared = self.config.shared.iter();
-        let mut shows = shared.map(|key| key.is_packet_proved(&packet.options, ports, packet.seq));
-        shows.position(|is_shown| is_shown)
     }
 
     pub(super) fn expire_half_open(&mut self, now: Instant) {
