@@ -77,6 +77,12 @@ fn adapter(source: Source) -> Box<dyn Adapter> {
 
 /// Each line is a message, 10 ms after the last. A zero byte makes messages of several lines.
 pub fn messages(source: Source, bytes: &[u8]) {
+    reports_in(source, bytes);
+}
+
+/// As [`messages`]; how many reports came of them.
+pub fn reports_in(source: Source, bytes: &[u8]) -> usize {
+    let mut count = 0;
     let separator = if bytes.contains(&0) { 0 } else { b'\n' };
     let mut adapter = adapter(source);
     let mut gate = Gate::new();
@@ -87,6 +93,7 @@ pub fn messages(source: Source, bytes: &[u8]) {
             Ok(adapted) => {
                 assert!(adapted.problems.iter().all(|p| !p.to_string().is_empty()));
                 for report in adapted.reports {
+                    count += 1;
                     assert!(report.check().is_ok(), "{report:?}");
                     gate.pass(now, report);
                 }
@@ -94,6 +101,7 @@ pub fn messages(source: Source, bytes: &[u8]) {
             Err(error) => assert!(error.to_string().len() < 4096, "{error}"),
         }
     }
+    count
 }
 
 /// Both forms of a report; what was read is written and read again as the same.

@@ -17,7 +17,9 @@
 //! (over both keys: the server's is new). The data of such an option are "BF" (0x42 0x46), the step
 //! (1, 2 or 3), then the first 20 bytes of HMAC(P, step, CI-A, Key-A [, CI-B, Key-B]). A client's joins and
 //! Syncs carry one of step 4, over the packet's own ports and number: a server that does not have the
-//! connection (any more) answers it from another budget than strangers' packets. Without a pre-shared key
+//! connection (any more) answers it from another budget than strangers' packets. Beside each proof of step 1 or 4
+//! stands an `MP_EXP` of step 5 with the first 8 bytes of N: a server with many clients computes the HMAC of
+//! that key alone. It proves nothing, and an end that does not have it ignores it. Without a pre-shared key
 //! nothing differs from the RFC.
 //!
 //! *Not protected*, with or without: what is carried (nothing is encrypted or authenticated), and
@@ -36,6 +38,8 @@ pub const PLAIN_KEY: u8 = 0;
 const PROOF_MARK: [u8; 2] = *b"BF";
 /// The step of a proof that is of one packet.
 const PACKET_PROOF: u8 = 4;
+/// The step of what is no proof: the name of the key that proofs beside it are of.
+const KEY_NAME: u8 = 5;
 
 /// Keys, nonces and numbers of a connection, from its seed: the first 8 bytes of
 /// HMAC-SHA256(seed, count). Some of them (nonces are on the wire) do not reveal others (keys), as they
@@ -137,6 +141,24 @@ pub struct PreSharedKey {
     joins: [u8; 32],
     /// P: the key of proofs.
     proofs: hmac::Key,
+    name: KeyName,
+}
+
+/// Which pre-shared key a proof is of: N, its first 8 bytes. No secret, and no proof of anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KeyName([u8; 8]);
+
+impl KeyName {
+    /// The first one of these options.
+    pub fn among(options: &Options) -> Option<Self> {
+        let name = proofs_of(options, KEY_NAME).next()?;
+        name.try_into().ok().map(Self)
+    }
+
+    /// The option with it.
+    pub fn option(self) -> DccpOption {
+        experimental(KEY_NAME, &self.0)
+    }
 }
 
 impl PreSharedKey {
@@ -156,18 +178,23 @@ impl PreSharedKey {
         let mut joins = [0; 32];
         joins.copy_from_slice(hmac::sign(&key, b"brimful mp-dccp joins 1").as_ref());
         let proofs = hmac::sign(&key, b"brimful mp-dccp proofs 1");
+        let mut name = [0; 8];
+        name.copy_from_slice(&hmac::sign(&key, b"brimful mp-dccp names 1").as_ref()[..8]);
         Ok(Self {
             joins,
+            name: KeyName(name),
             proofs: hmac::Key::new(hmac::HMAC_SHA256, proofs.as_ref()),
         })
     }
 
+    /// Which key this is.
+    pub const fn name(&self) -> KeyName {
+        self.name
+    }
+
     /// The option that proves, at that step, possession of this key.
     pub fn prove(&self, step: ProofStep, client: Offer, server: Option<Offer>) -> DccpOption {
-        let mut data = PROOF_MARK.to_vec();
-        data.push(step.code());
-        data.extend(self.proof(step, client, server).0);
-        DccpOption::Multipath(MpOption::Experimental(data))
+        experimental(step.code(), &self.proof(step, client, server).0)
     }
 
     /// True if these options prove, for that step, that their sender has this key.
@@ -178,36 +205,22 @@ impl PreSharedKey {
         client: Offer,
         server: Option<Offer>,
     ) -> bool {
-        let proof = self.proof(step, client, server);
-        options.list.iter().any(|option| match option {
-            DccpOption::Multipath(MpOption::Experimental(data)) => data
-                .strip_prefix(&PROOF_MARK)
-                .and_then(|data| data.strip_prefix(&[step.code()]))
-                .is_some_and(|given| same(given, &proof.0)),
-            _ => false,
-        })
+        // one HMAC a packet at most, whatever it carries
+        proofs_of(options, step.code())
+            .next()
+            .is_some_and(|given| same(given, &self.proof(step, client, server).0))
     }
 
     /// The option by which a client shows, on a packet of a connection that the server may not have any
     /// more, that it has this key: `ports` are the packet's, the client's first. It does not show that the
     /// packet is new.
     pub fn prove_packet(&self, ports: (u16, u16), seq: SeqNo) -> DccpOption {
-        let mut data = PROOF_MARK.to_vec();
-        data.push(PACKET_PROOF);
-        data.extend(self.packet_proof(ports, seq).0);
-        DccpOption::Multipath(MpOption::Experimental(data))
+        experimental(PACKET_PROOF, &self.packet_proof(ports, seq).0)
     }
 
     /// True if these options are of a packet as [`Self::prove_packet`] has it.
     pub fn is_packet_proved(&self, options: &Options, ports: (u16, u16), seq: SeqNo) -> bool {
-        let mut proofs = options.list.iter().filter_map(|option| match option {
-            DccpOption::Multipath(MpOption::Experimental(data)) => data
-                .strip_prefix(&PROOF_MARK)
-                .and_then(|data| data.strip_prefix(&[PACKET_PROOF])),
-            _ => None,
-        });
-        // one HMAC a packet, whatever it carries
-        proofs
+        proofs_of(options, PACKET_PROOF)
             .next()
             .is_some_and(|given| same(given, &self.packet_proof(ports, seq).0))
     }
@@ -236,6 +249,33 @@ impl fmt::Debug for PreSharedKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("PreSharedKey")
     }
+}
+
+/// The `MP_EXP` of that step.
+fn experimental(step: u8, content: &[u8]) -> DccpOption {
+    let data = [&PROOF_MARK[..], &[step], content].concat();
+    DccpOption::Multipath(MpOption::Experimental(data))
+}
+
+/// What the `MP_EXP` options of that step contain.
+fn proofs_of(options: &Options, step: u8) -> impl Iterator<Item = &[u8]> {
+    options.list.iter().filter_map(move |option| match option {
+        DccpOption::Multipath(MpOption::Experimental(data)) => {
+            data.strip_prefix(&PROOF_MARK)?.strip_prefix(&[step])
+        }
+        _ => None,
+    })
+}
+
+/// True if a packet claims to prove a key: on a Request that opens a connection by step 1, on all others by
+/// step 4.
+pub(crate) fn claims_proof(options: &Options, is_first: bool) -> bool {
+    let step = if is_first {
+        ProofStep::Request.code()
+    } else {
+        PACKET_PROOF
+    };
+    proofs_of(options, step).next().is_some()
 }
 
 /// Which packet of the first handshake a proof is on.

@@ -13,26 +13,28 @@
 //! State of handshakes is bounded: of more than [`ServerConfig::half_open`] connections that are not
 //! established the oldest is removed, of a client that has more than its share of them its own. Resets to
 //! strangers are limited in rate. What shows a client's key has a budget of its own, as has what is valid
-//! for a connection's path: strangers cannot spend them.
+//! for a connection's path: strangers cannot spend them. A proof that names its key costs one HMAC; those that
+//! do not share a budget.
 //!
 //! **Changed addresses** (a NAT whose mapping expired, a roaming client): a packet from an unknown address that is
 //! valid for a path (RFC 4340 7.5) makes the server send a Sync there; the path moves once the answer
 //! acknowledges just that Sync. An attacker off the path would have to guess 48 bits.
 
+mod admission;
 mod budget;
 mod moving;
+mod proofs;
 
 use crate::auth::PreSharedKey;
-use crate::join::{HalfOpen, JoinOffer};
+use crate::join::HalfOpen;
 use crate::packet::{Kind, Packet};
 use crate::provision::Provision;
-use crate::tunnel::{
-    Carrier, Event, PathConfig, Refusal, ServerEnd, Transmit, Tunnel, TunnelConfig, reset_for,
-};
+use crate::tunnel::{Carrier, Event, PathConfig, Transmit, Tunnel, TunnelConfig};
 use crate::{PathId, Payload};
 use budget::Budget;
 use core::net::SocketAddr;
 use moving::Move;
+use proofs::Proofs;
 use std::collections::{BTreeMap, VecDeque};
 use units::{Duration, Ecn, Instant};
 
@@ -93,6 +95,10 @@ pub struct ServerCounters {
     pub strangers: u64,
     /// Paths that moved to another address.
     pub moved: u64,
+    /// HMACs that were computed to check what proves a client's key, before anything is kept.
+    pub verifications: u64,
+    /// Packets whose proof was not checked: they did not name its key, and too many did not.
+    pub unverified: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -139,6 +145,7 @@ pub struct Server<P> {
     /// Resets to strangers, and to clients by the numbers of their keys.
     strangers: Budget,
     clients: Vec<Budget>,
+    proofs: Proofs,
     counters: ServerCounters,
     /// The connection that was served last.
     turn: Option<ConnectionKey>,
@@ -161,10 +168,12 @@ pub struct ServerTransmit<P> {
 
 impl<P: Payload> Server<P> {
     /// A server without connections.
-    pub fn new(config: ServerConfig, provision: Box<dyn Provision>) -> Self {
+    pub fn new(mut config: ServerConfig, provision: Box<dyn Provision>) -> Self {
+        let proofs = Proofs::new(core::mem::take(&mut config.shared));
         Self {
             half_open: HalfOpen::new(config.half_open, HANDSHAKE_TIME),
-            clients: vec![Budget::new(CLIENT_BURST, CLIENT_INTERVAL); config.shared.len()],
+            clients: vec![Budget::new(CLIENT_BURST, CLIENT_INTERVAL); proofs.keys().len()],
+            proofs,
             config,
             provision,
             connections: BTreeMap::new(),
@@ -262,136 +271,6 @@ impl<P: Payload> Server<P> {
         None
     }
 
-    fn on_request(
-        &mut self,
-        now: Instant,
-        key: FlowKey,
-        packet: &Packet,
-    ) -> Option<(ConnectionKey, PathId)> {
-        let result = match JoinOffer::among(&packet.options) {
-            Some(offer) => self.join(now, key, packet, offer),
-            None => self.accept(now, key, packet),
-        };
-        match result {
-            Ok((connection, path)) => {
-                if let Some(state) = self.connections.get_mut(&connection) {
-                    let index = usize::from(path.0);
-                    if state.flows.len() <= index {
-                        state.flows.resize(index + 1, None);
-                    }
-                    if let Some(old) = state.flows[index].replace(key) {
-                        self.flows.remove(&old);
-                    }
-                }
-                self.flows.insert(key, (connection, path));
-                Some((connection, path))
-            }
-            Err(refusal) => {
-                self.counters.refused += 1;
-                self.reset(now, key.flow, packet, refusal);
-                None
-            }
-        }
-    }
-
-    fn accept(
-        &mut self,
-        now: Instant,
-        from: FlowKey,
-        packet: &Packet,
-    ) -> Result<(ConnectionKey, PathId), Refusal> {
-        self.expire_half_open(now);
-        if self.connections.len() >= self.config.connections {
-            return Err(Refusal::TooManyConnections);
-        }
-        let end = ServerEnd {
-            config: self.config.tunnel.clone(),
-            scheduler: self.provision.scheduler(),
-            path: self.path_config(from.flow),
-            seed: self.provision.seed(),
-        };
-        let (tunnel, client) = Tunnel::accept(now, packet, &self.config.shared, end)?;
-        // the Request of an established connection, seen by an observer and sent once more
-        let is_seen = |state: &Connection<P>| {
-            state.is_established && state.tunnel.peer_offer() == tunnel.peer_offer()
-        };
-        if client.is_some() && self.connections.values().any(is_seen) {
-            return Err(Refusal::Replayed);
-        }
-        let key = ConnectionKey(self.next_key);
-        self.next_key += 1;
-        self.counters.accepted += 1;
-        let connection = Connection {
-            tunnel,
-            client,
-            is_established: false,
-            flows: Vec::new(),
-            moves: VecDeque::new(),
-            questions: Budget::new(QUESTION_BURST, QUESTION_INTERVAL),
-        };
-        self.make_room(now, client);
-        self.connections.insert(key, connection);
-        if let Some((oldest, _)) = self.half_open.insert(now, key, client) {
-            self.counters.expired += 1;
-            self.remove(oldest);
-        }
-        Ok((key, PathId(0)))
-    }
-
-    /// Of a client that has its share of unfinished handshakes the oldest is removed: an observer that sends
-    /// its Requests once more takes no other client's places.
-    fn make_room(&mut self, now: Instant, client: Option<usize>) {
-        let clients = self.config.shared.len().max(1);
-        let share = (self.config.half_open / clients).max(MIN_HALF_OPEN_SHARE);
-        let (oldest, count) = self.half_open.oldest_of(|of| *of == client);
-        if let Some(oldest) = oldest.filter(|_| count >= share) {
-            self.half_open.take(now, &oldest);
-            self.counters.expired += 1;
-            self.remove(oldest);
-        }
-    }
-
-    fn join(
-        &mut self,
-        now: Instant,
-        from: FlowKey,
-        packet: &Packet,
-        offer: JoinOffer,
-    ) -> Result<(ConnectionKey, PathId), Refusal> {
-        let path = self.path_config(from.flow);
-        let (&connection, state) = self
-            .connections
-            .iter_mut()
-            .find(|(_, state)| state.tunnel.connection_id() == offer.connection)
-            .ok_or(Refusal::UnknownConnection(offer.connection.0))?;
-        let path = state.tunnel.accept_join(now, path, packet)?;
-        self.counters.joined += 1;
-        Ok((connection, path))
-    }
-
-    fn reset(&mut self, now: Instant, to: Flow, packet: &Packet, refusal: Refusal) {
-        let Some(reset) = reset_for(packet, refusal.reset_code()) else {
-            return;
-        };
-        // strangers' packets are answered by a budget, so that no attacker can have a flood sent elsewhere
-        let client = self.client_of(packet);
-        let budget = match client.and_then(|client| self.clients.get_mut(client)) {
-            Some(budget) => budget,
-            None => &mut self.strangers,
-        };
-        if budget.take(now) {
-            self.outbox.push_back((to, reset));
-        }
-    }
-
-    /// The client that a packet shows the key of.
-    fn client_of(&self, packet: &Packet) -> Option<usize> {
-        let ports = (packet.source, packet.destination);
-        let shared = self.config.shared.iter();
-        let mut shows = shared.map(|key| key.is_packet_proved(&packet.options, ports, packet.seq));
-        shows.position(|is_shown| is_shown)
-    }
-
     /// Events of a connection, and its end.
     fn after(&mut self, now: Instant, key: ConnectionKey) {
         let Some(state) = self.connections.get_mut(&key) else {
@@ -414,22 +293,6 @@ impl<P: Payload> Server<P> {
             if let Some(Some(flow)) = state.flows.get(usize::from(path.0)) {
                 self.flows.remove(flow);
             }
-        }
-    }
-
-    fn expire_half_open(&mut self, now: Instant) {
-        let before = self.half_open.len();
-        self.half_open.expire(now);
-        if self.half_open.len() < before {
-            let half_open = &mut self.half_open;
-            let over: Vec<_> = self
-                .connections
-                .iter()
-                .filter(|(key, state)| !state.is_established && half_open.get(now, key).is_none())
-                .map(|(&key, _)| key)
-                .collect();
-            self.counters.expired += over.len() as u64;
-            over.into_iter().for_each(|key| self.remove(key));
         }
     }
 
@@ -541,7 +404,11 @@ impl<P: Payload> Server<P> {
 
     /// Its counts.
     pub fn counters(&self) -> ServerCounters {
-        self.counters
+        ServerCounters {
+            verifications: self.proofs.computed(),
+            unverified: self.proofs.unchecked(),
+            ..self.counters
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::listener::{self, Listener};
 use crate::privileges::User;
 use crate::recording::{self, Writer};
 use crate::registry::lock;
-use crate::relay::{Upstream, Worker, WorkerCommand, WorkerHandle};
+use crate::relay::{Channel, Upstream, Worker, WorkerCommand, WorkerHandle};
 use crate::reports::{self, Pending, ReportSink};
 use crate::shared::Shared;
 use crate::upgrade::{self, Copies, Duty, Inherited, Predecessor, Request};
@@ -531,7 +531,7 @@ impl Threads {
     ) -> Result<(Vec<WorkerHandle>, Option<Sender<ControlEvent>>), PepError> {
         let mut sender = None;
         if let Some(parts) = control {
-            shared.set_control(parts.sender.clone());
+            shared.set_control(Channel::new(parts.sender.clone()));
             sender = Some(parts.sender.clone());
             let (control, events) = (parts.control, parts.events);
             let thread = spawn("control", move || control.run(&events))?;

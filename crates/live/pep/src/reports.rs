@@ -16,13 +16,14 @@ const MAX_PENDING: usize = 256;
 /// What they may take together, bytes; one may always wait.
 const MAX_PENDING_BYTES: usize = 16_000_000;
 
-/// Messages of the source that wait for the control thread, and how many found no place.
+/// Messages of the source that wait for the control thread, how many found no place, and whether it is connected.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     messages: AtomicUsize,
     bytes: AtomicUsize,
     dropped: AtomicU64,
     unreadable: AtomicU64,
+    is_connected: AtomicBool,
 }
 
 /// A message's place among those that wait.
@@ -46,6 +47,11 @@ impl Pending {
             pending: Arc::clone(self),
             bytes,
         })
+    }
+
+    /// The source is connected.
+    pub(crate) fn is_connected(&self) -> bool {
+        self.is_connected.load(Relaxed)
     }
 
     /// Reports that came faster than they could be used.
@@ -94,7 +100,7 @@ impl ReportSink {
 
     /// The source is connected, or no longer.
     fn connected(&self, is_connected: bool) {
-        self.send(ControlEvent::Source(is_connected));
+        self.pending.is_connected.store(is_connected, Relaxed);
     }
 
     /// A message: a report in JSON or in the binary form, or anything else, which is counted.

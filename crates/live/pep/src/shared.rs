@@ -1,14 +1,12 @@
 //! What all threads of the daemon share.
 
 use crate::config::Config;
-use crate::control::ControlEvent;
 use crate::counters::Counters;
 use crate::overflow::Overflow;
 use crate::registry::{Registry, lock};
-use crate::relay::can_show_windows_at_once;
+use crate::relay::{Channel, can_show_windows_at_once};
 use crate::wire::Shown;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 
 /// Shared by all threads.
@@ -19,7 +17,7 @@ pub(crate) struct Shared {
     /// What the data path counts.
     pub(crate) counters: Counters,
     /// Where the control thread is notified of flows; none without an allocator.
-    events: Mutex<Option<Sender<ControlEvent>>>,
+    events: Mutex<Option<Channel>>,
     has_control: AtomicBool,
     config: Mutex<Arc<Config>>,
     /// Grows with each new configuration.
@@ -80,13 +78,13 @@ impl Shared {
     }
 
     /// A control thread listens here.
-    pub(crate) fn set_control(&self, events: Sender<ControlEvent>) {
+    pub(crate) fn set_control(&self, events: Channel) {
         *lock(&self.events) = Some(events);
         self.has_control.store(true, Ordering::Release);
     }
 
     /// A sender of a worker's own, if a control thread listens.
-    pub(crate) fn events(&self) -> Option<Sender<ControlEvent>> {
+    pub(crate) fn events(&self) -> Option<Channel> {
         if !self.has_control.load(Ordering::Acquire) {
             return None;
         }

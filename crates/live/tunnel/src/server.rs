@@ -447,6 +447,7 @@ impl Outside for Server {
             ("handshake", counters.refused),
             ("forgotten", counters.expired),
             ("stranger", counters.strangers),
+            ("unverified", counters.unverified),
             ("tcp-without-path", self.shed),
             ("tcp-not-accepted", self.accept_pauses),
         ]);

@@ -160,6 +160,31 @@ fn proofs_hold_for_their_step_and_offers_only() {
 }
 
 #[test]
+fn names_of_keys_differ_and_prove_nothing() {
+    let name = shared().name();
+    let other = PreSharedKey::new(&[7; 16]).expect("long enough").name();
+    assert_ne!(name, other);
+    let options = Options {
+        list: vec![DccpOption::SlowReceiver, name.option(), other.option()],
+        ..Options::default()
+    };
+    assert_eq!(KeyName::among(&options), Some(name));
+    assert!(!shared().is_packet_proved(&options, (1, 2), SeqNo::new(3)));
+    let DccpOption::Multipath(MpOption::Experimental(data)) = name.option() else {
+        panic!("{:?}", name.option());
+    };
+    assert_eq!(data[..3], [0x42, 0x46, 5]);
+    for cut in 0..data.len() {
+        let option = DccpOption::Multipath(MpOption::Experimental(data[..cut].to_vec()));
+        let options = Options {
+            list: vec![option],
+            ..Options::default()
+        };
+        assert_eq!(KeyName::among(&options), None);
+    }
+}
+
+#[test]
 fn offers_go_through_options() {
     let offer = Offer {
         connection: ConnectionId(5),

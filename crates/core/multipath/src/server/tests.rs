@@ -4,6 +4,8 @@ use crate::packet::{AddressId, PathPriority};
 use crate::provision::Builtin;
 use crate::scheduler;
 
+mod forged;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Data(u64);
 
@@ -76,34 +78,38 @@ fn run(from: u64, server: &mut Server<Data>, clients: &mut [Client]) -> Instant 
     let mut now = Instant::ZERO;
     for ms in from..from + 100 {
         now = Instant::ZERO + Duration::from_millis(ms);
-        server.on_deadline(now);
-        for client in clients.iter_mut() {
-            client.tunnel.on_deadline(now);
-            while let Some(transmit) = client.tunnel.poll_transmit(now) {
-                // one socket for each path
-                let flow = Flow {
-                    socket: u32::from(transmit.path.0),
-                    remote: client.at,
-                };
-                server.receive(now, flow, &transmit.packet, transmit.payload, transmit.ecn);
-            }
+        step(now, server, clients);
+    }
+    now
+}
+
+fn step(now: Instant, server: &mut Server<Data>, clients: &mut [Client]) {
+    server.on_deadline(now);
+    for client in clients.iter_mut() {
+        client.tunnel.on_deadline(now);
+        while let Some(transmit) = client.tunnel.poll_transmit(now) {
+            // one socket for each path
+            let flow = Flow {
+                socket: u32::from(transmit.path.0),
+                remote: client.at,
+            };
+            server.receive(now, flow, &transmit.packet, transmit.payload, transmit.ecn);
         }
-        while let Some(out) = server.poll_transmit(now) {
-            let to = clients
-                .iter_mut()
-                .find(|client| client.at == out.flow.remote);
-            if let Some(client) = to {
-                let path = PathId(out.flow.socket as u8);
-                client
-                    .tunnel
-                    .receive(now, path, &out.packet, out.payload, out.ecn);
-                while let Some(data) = client.tunnel.poll_delivery(now) {
-                    client.got.push(data.0);
-                }
+    }
+    while let Some(out) = server.poll_transmit(now) {
+        let to = clients
+            .iter_mut()
+            .find(|client| client.at == out.flow.remote);
+        if let Some(client) = to {
+            let path = PathId(out.flow.socket as u8);
+            client
+                .tunnel
+                .receive(now, path, &out.packet, out.payload, out.ecn);
+            while let Some(data) = client.tunnel.poll_delivery(now) {
+                client.got.push(data.0);
             }
         }
     }
-    now
 }
 
 #[test]

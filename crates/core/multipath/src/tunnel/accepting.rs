@@ -35,6 +35,21 @@ fn check_service(packet: &Packet, expected: u32) -> Result<(), Refusal> {
     }
 }
 
+/// True if a Request that opens a connection proves that key.
+pub(crate) fn is_request_proved(packet: &Packet, shared: &PreSharedKey) -> bool {
+    let client = Offer::among(&packet.options);
+    client.is_some_and(|client| shared.is_proved(&packet.options, ProofStep::Request, client, None))
+}
+
+/// Why a Request that proves no key opens no connection.
+pub(crate) fn first_refusal(packet: &Packet, service: u32) -> Refusal {
+    match check_service(packet, service) {
+        Err(refusal) => refusal,
+        Ok(()) if Offer::among(&packet.options).is_none() => Refusal::NotMultipath,
+        Ok(()) => Refusal::Credentials,
+    }
+}
+
 impl<P: Payload> Tunnel<P> {
     /// The server's end of a new connection, made by a Request with a key. `shared` are the
     /// pre-shared keys that clients may have; the number of the one that the client proved is given
@@ -48,20 +63,29 @@ impl<P: Payload> Tunnel<P> {
         shared: &[PreSharedKey],
         end: ServerEnd,
     ) -> Result<(Self, Option<usize>), Refusal> {
-        check_service(packet, end.config.service)?;
-        let client = Offer::among(&packet.options).ok_or(Refusal::NotMultipath)?;
-        let is_proved = |shared: &PreSharedKey| {
-            shared.is_proved(&packet.options, ProofStep::Request, client, None)
-        };
+        let is_proved = |shared: &PreSharedKey| is_request_proved(packet, shared);
         let proved = shared.iter().position(is_proved);
         if proved.is_none() && !shared.is_empty() {
-            return Err(Refusal::Credentials);
+            return Err(first_refusal(packet, end.config.service));
         }
+        let key = proved.map(|index| shared[index].clone());
+        Ok((Self::accept_proved(now, packet, key, end)?, proved))
+    }
+
+    /// As [`Self::accept`], of a Request that has proved that key, if one is needed.
+    pub(crate) fn accept_proved(
+        now: Instant,
+        packet: &Packet,
+        shared: Option<PreSharedKey>,
+        end: ServerEnd,
+    ) -> Result<Self, Refusal> {
+        check_service(packet, end.config.service)?;
+        let client = Offer::among(&packet.options).ok_or(Refusal::NotMultipath)?;
         let mut tunnel = Self::new(end.config, Role::Server, end.scheduler, end.seed);
-        tunnel.identity.shared = proved.map(|index| shared[index].clone());
+        tunnel.identity.shared = shared;
         tunnel.identity.meet(client);
         tunnel.respond(now, end.path, packet, Opening::First)?;
-        Ok((tunnel, proved))
+        Ok(tunnel)
     }
 
     /// A Request that joins this connection.

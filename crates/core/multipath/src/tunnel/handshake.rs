@@ -156,6 +156,7 @@ impl<P: Payload> Tunnel<P> {
                     .extend(identity.prove(self.role, ProofStep::Request));
             }
         }
+        options.list.extend(identity.key_name(self.role));
         options
     }
 
@@ -236,6 +237,7 @@ impl<P: Payload> Tunnel<P> {
         if let Some(ack) = path.sync.take() {
             let mut options = Options::default();
             options.list.extend(self.packet_proof(&self.paths[index]));
+            options.list.extend(self.identity.key_name(self.role));
             return Some(self.control(now, index, Kind::Sync { ack }, options));
         }
         None

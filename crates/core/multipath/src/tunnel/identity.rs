@@ -65,6 +65,12 @@ impl Identity {
         }
     }
 
+    /// Which key the client's proofs are of, for a server that has not found it yet.
+    pub(super) fn key_name(&self, role: Role) -> Option<DccpOption> {
+        let shared = self.shared.as_ref().filter(|_| role == Role::Client)?;
+        Some(shared.name().option())
+    }
+
     pub(super) fn prove(&self, role: Role, step: ProofStep) -> Option<DccpOption> {
         let (client, server) = self.offers(role);
         let server = server.filter(|_| step != ProofStep::Request);

@@ -42,6 +42,7 @@ mod signalling;
 mod stats;
 
 pub use accepting::ServerEnd;
+pub(crate) use accepting::{first_refusal, is_request_proved};
 pub use config::{Carrier, PathConfig, SCHEDULER_BUFFER, SERVICE, StreamState, TunnelConfig};
 pub use numbers::reset_for;
 pub use path::PathCounters;

@@ -19,6 +19,7 @@ pub(crate) use snapshot::{ReportCounts, Snapshot, UeStatus};
 use crate::config::Config;
 use crate::flow::Flow;
 use crate::recording::Recording;
+use crate::relay::Seat;
 use crate::reports::{Pending, Place};
 use daemon::clock;
 use dash::RadioMeter;
@@ -43,13 +44,11 @@ const MAX_BATCH: usize = 1_024;
 #[derive(Debug)]
 pub(crate) enum ControlEvent {
     /// A flow's server has answered.
-    Opened(Weak<Flow>),
+    Opened(Weak<Flow>, Seat),
     /// A flow has ended.
-    Closed(u64),
+    Closed(u64, Seat),
     /// A radio report.
     Report(Box<RadioReport>, Place),
-    /// The source of reports is connected, or no longer.
-    Source(bool),
     /// Something was received that is no report.
     NoReport(DecodeError, Place),
     /// A new configuration.
@@ -63,7 +62,7 @@ pub(crate) enum ControlEvent {
 impl ControlEvent {
     /// A connection has come or gone.
     fn is_churn(&self) -> bool {
-        matches!(self, Self::Opened(_) | Self::Closed(_))
+        matches!(self, Self::Opened(..) | Self::Closed(..))
     }
 }
 
@@ -77,7 +76,6 @@ pub(crate) struct Control {
     meter: Option<RadioMeter>,
     /// Messages of the source that are on their way in the channel.
     pending: Arc<Pending>,
-    source_connected: bool,
 }
 
 impl Control {
@@ -106,7 +104,6 @@ impl Control {
             driver: Driver::new(config.actuator),
             meter,
             pending,
-            source_connected: false,
         })
     }
 
@@ -153,14 +150,16 @@ impl Control {
 
     fn on_event(&mut self, now: Instant, event: ControlEvent) {
         match event {
-            ControlEvent::Opened(weak) => {
+            ControlEvent::Opened(weak, seat) => {
+                drop(seat);
                 let Some(flow) = weak.upgrade() else { return };
                 self.driver.insert(&flow);
                 let (id, address) = (FlowId(flow.id), flow.client.ip());
                 self.edge.on_flow_open(now, id, address);
                 self.carry_out(now);
             }
-            ControlEvent::Closed(id) => {
+            ControlEvent::Closed(id, seat) => {
+                drop(seat);
                 self.edge.on_flow_close(now, FlowId(id));
                 self.carry_out(now);
                 self.driver.remove(id);
@@ -169,7 +168,6 @@ impl Control {
                 drop(place);
                 self.on_report(now, *report);
             }
-            ControlEvent::Source(is_connected) => self.source_connected = is_connected,
             ControlEvent::NoReport(error, place) => {
                 drop(place);
                 self.edge.on_unreadable(now, error);
@@ -248,7 +246,7 @@ impl Control {
         Snapshot {
             actuator: self.driver.actuator_name(),
             actuator_error: self.driver.actuator_error(),
-            source_connected: self.source_connected,
+            source_connected: self.pending.is_connected(),
             reports: ReportCounts::of(self.edge.report_counts(), &self.pending),
             decisions: self.edge.decisions(),
             busy_seconds: clock::thread_cpu().as_secs_f64(),

@@ -13,6 +13,7 @@ mod credit;
 mod direction;
 #[cfg(test)]
 mod model;
+mod notices;
 mod pipe;
 mod slab;
 mod upstream;
@@ -20,6 +21,7 @@ mod worker;
 
 pub(crate) use command::{Waker, WorkerCommand, WorkerHandle};
 pub(crate) use credit::is_permitted as can_show_windows_at_once;
+pub(crate) use notices::{Channel, Seat};
 pub(crate) use pipe::IDLE_PIPES;
 pub(crate) use upstream::{Upstream, prepare_end, set_keepalive, set_receive_buffer};
 pub(crate) use worker::Worker;

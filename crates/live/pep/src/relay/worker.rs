@@ -3,13 +3,13 @@
 use super::command::{Waker, WorkerCommand, WorkerHandle};
 use super::connection::{Connection, Next, ResetReason, Side};
 use super::direction::Means;
+use super::notices::Notices;
 use super::pipe::PipePool;
 use super::slab::{Key, Slab};
 use super::upstream::{
     Opened, UNSPECIFIED, Upstream, allow_orderly_end, canonical, forbid_orderly_end,
 };
 use crate::config::{Config, Interception};
-use crate::control::ControlEvent;
 use crate::error::PepError;
 use crate::flow::{Ends, Flow};
 use crate::listener::Listener;
@@ -25,7 +25,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, mpsc};
 use units::{Duration, Instant};
 
@@ -48,7 +48,7 @@ pub(crate) struct Worker {
     config: Arc<Config>,
     version: u64,
     upstream: Upstream,
-    events: Option<Sender<ControlEvent>>,
+    notices: Option<Notices>,
     epoll: OwnedFd,
     wake: Arc<OwnedFd>,
     handle: WorkerHandle,
@@ -86,7 +86,7 @@ impl Worker {
         let worker = Self {
             version: shared.version(),
             upstream: Upstream::new(&config, shared.shown.wire.clone()),
-            events: shared.events(),
+            notices: shared.events().map(Notices::new),
             pipes: PipePool::new(config.relay.pipe.get() as usize),
             config,
             shared,
@@ -128,6 +128,9 @@ impl Worker {
             }
             self.serve_queue();
             self.serve_starved();
+            if let Some(notices) = &mut self.notices {
+                notices.send();
+            }
             if self.now.saturating_since(self.swept_at) >= SWEEP {
                 self.sweep();
             }
@@ -140,7 +143,7 @@ impl Worker {
     fn timeout(&self) -> Timespec {
         let nanos = if !self.queue.is_empty() {
             0
-        } else if self.resume_at.is_some() || !self.starved.is_empty() {
+        } else if self.resume_at.is_some() || !self.starved.is_empty() || self.has_notices() {
             REST.as_nanos()
         } else {
             SWEEP.as_nanos()
@@ -149,6 +152,11 @@ impl Worker {
             tv_sec: 0,
             tv_nsec: nanos as i64,
         }
+    }
+
+    /// Notices wait until the control thread has taken others.
+    fn has_notices(&self) -> bool {
+        self.notices.as_ref().is_some_and(Notices::is_waiting)
     }
 
     fn is_over(&self) -> bool {
@@ -236,14 +244,13 @@ impl Worker {
     fn on_established(&mut self, key: Key) {
         if let Some(connection) = self.connections.get_mut(key) {
             self.shared.counters.established.one();
-            if let Some(events) = &self.events {
+            if let Some(notices) = &mut self.notices {
                 let flow = &connection.flow;
                 if let Some(info) = flow.meters.wan_rtt.sample(&flow.wan) {
                     let can_close = super::credit::can_close(info.rcv_wscale);
                     flow.is_established(info.snd_mss, can_close);
                 }
-                // the control thread may have ended before the workers
-                let _ = events.send(ControlEvent::Opened(Arc::downgrade(flow)));
+                notices.opened(flow);
             }
         }
         self.enqueue(key);
@@ -435,7 +442,7 @@ impl Worker {
 
     /// How windows are decided, if they are.
     fn decides(&self) -> Option<&edge::EdgeConfig> {
-        self.config.edge.as_ref().filter(|_| self.events.is_some())
+        self.config.edge.as_ref().filter(|_| self.notices.is_some())
     }
 
     /// The receive window that a server is shown until one is decided, of this share of the memory.
@@ -478,8 +485,8 @@ impl Worker {
             self.shared.registry.closing.fetch_sub(1, Relaxed);
         }
         self.shared.registry.remove(flow);
-        if let Some(events) = &self.events {
-            let _ = events.send(ControlEvent::Closed(flow.id));
+        if let Some(notices) = &mut self.notices {
+            notices.closed(flow.id);
         }
         match how {
             // the kernel sends what is left

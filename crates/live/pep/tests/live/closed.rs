@@ -27,6 +27,10 @@ pub const TESTS: &[Test] = &[
         "windows_that_may_not_close_stay_open",
         windows_that_may_not_close_stay_open,
     ),
+    (
+        "windows_without_scaling_lose_no_byte",
+        windows_without_scaling_lose_no_byte,
+    ),
 ];
 
 /// A rate of which each of some flows has less than two segments in a round trip here, bit/s.
@@ -182,6 +186,36 @@ fn windows_that_may_not_close_stay_open() {
     daemon.wait_until("data passes", || daemon.count("bytes_down") > 5_000_000);
     downloads.end();
     assert_eq!(daemon.count("windows_shown"), 0);
+}
+
+/// Servers and UEs that scale no windows: what is decided is larger than what can be shown, or closed.
+fn windows_without_scaling_lose_no_byte() {
+    let Some(hosts) = Hosts::try_new("windows_without_scaling_lose_no_byte") else {
+        return;
+    };
+    for host in [&hosts.client, &hosts.server] {
+        host.sh("sysctl -qw net.ipv4.tcp_window_scaling=0");
+    }
+    let (daemon, _radio, rate) = start(&hosts, "");
+    let downloads = Downloads::start(&hosts, 5_606);
+    let of_proxy = hosts.proxy.sh("ss -tinoH state established");
+    assert!(!of_proxy.contains("wscale:"), "{of_proxy}");
+    daemon.wait_until("windows were closed and opened", || {
+        daemon.count("windows_shown") >= 100
+    });
+    rate.store(FAST, Relaxed);
+    let down = daemon.count("bytes_down");
+    daemon.wait_until("more passes than any window holds", || {
+        daemon.count("bytes_down") > down + 10 * FLOWS as u64 * 65_535
+    });
+    rate.store(SLOW, Relaxed);
+    let shown = daemon.count("windows_shown");
+    daemon.wait_until("they are closed again", || {
+        daemon.count("windows_shown") >= shown + 20
+    });
+    rate.store(FAST, Relaxed);
+    downloads.end();
+    assert_eq!(daemon.count("resets"), 0);
 }
 
 /// Whatever is reported, no flow stands still for good.
