@@ -339,6 +339,23 @@ mod tests {
         assert_eq!(read(&a, 1), 1);
     }
 
+    /// Hangs where it does not.
+    #[test]
+    fn a_read_that_makes_a_look_due_wakes_the_thread_that_looks() {
+        let registry = Registry::default();
+        let ue = UeCounters::default();
+        let (ready, is_ready) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                registry.set_governor();
+                ready.send(()).expect("received");
+                std::thread::park();
+            });
+            is_ready.recv().expect("sent");
+            assert!(registry.on_read(&ue, &limits(), 50_000));
+        });
+    }
+
     #[test]
     fn addresses_of_one_ipv6_network_share_their_limits() {
         let registry = Registry::default();
