@@ -15,9 +15,9 @@ use tokio::task::{AbortHandle, JoinSet};
 ///
 /// Which addresses the sources have does not matter: otherwise a stranger could choose its own so that another always gives
 /// way.
-pub fn gives_way(
-    oldest_first: impl IntoIterator<Item = IpAddr>,
-    counts: &BTreeMap<IpAddr, usize>,
+pub fn gives_way<S: Ord>(
+    oldest_first: impl IntoIterator<Item = S>,
+    counts: &BTreeMap<S, usize>,
 ) -> Option<usize> {
     let most = counts.values().max()?;
     let mut sources = oldest_first.into_iter();

@@ -14,15 +14,17 @@ use crate::sys;
 use daemon::clock;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, TryRecvError};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use units::Bytes;
 
-/// Between looks while little is held.
+/// Between looks while little is held, and little is read ([`crate::registry::Registry::on_read`]).
 const PERIOD: Duration = Duration::from_millis(500);
 /// Between looks while a UE, or all, hold more than half of what they may.
 const PERIOD_UNDER_PRESSURE: Duration = Duration::from_millis(50);
+/// Between looks at least, however much is read.
+const MIN_PERIOD: Duration = Duration::from_millis(5);
 /// Between messages of flows that were reset.
 const LOG_PERIOD: units::Duration = units::Duration::from_secs(1);
 
@@ -120,10 +122,16 @@ fn low_mark(text: &str, page: usize) -> Option<Bytes> {
 /// Looks at what is held, adjusts the shares, and has flows reset, until the other end of `stop` is
 /// dropped.
 pub(crate) fn run(shared: &Shared, workers: &[WorkerHandle], stop: &Receiver<()>) {
+    shared.registry.set_governor();
     let mut governor = Governor::default();
     let mut period = PERIOD;
     let (mut unlogged, mut logged_at) = (0, None);
-    while let Err(RecvTimeoutError::Timeout) = stop.recv_timeout(period) {
+    loop {
+        std::thread::sleep(MIN_PERIOD);
+        std::thread::park_timeout(period.saturating_sub(MIN_PERIOD));
+        if stop.try_recv() != Err(TryRecvError::Empty) {
+            return;
+        }
         shared.refresh_wire();
         let look = governor.look(shared);
         period = if look.is_pressed {
@@ -206,6 +214,7 @@ impl Governor {
     fn look(&mut self, shared: &Shared) -> Look {
         let (config, registry) = (shared.config(), &shared.registry);
         let limits = &config.limits;
+        registry.begin_look();
         let flows = registry.flows();
         let flows: Vec<Arc<Flow>> = flows.iter().filter_map(Weak::upgrade).collect();
         let mut all = Sum::default();

@@ -6,7 +6,8 @@ use daemon::source_network;
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::thread::Thread;
 use units::Bytes;
 
 /// UEs without connections that are kept for their counters.
@@ -42,6 +43,8 @@ pub(crate) struct SourceCounters {
     pub(crate) waiting: AtomicU64,
     /// Shares of the memory of its connections together, bytes.
     shared: AtomicU64,
+    /// Payload that was read since the last look at what is held, bytes.
+    unlooked: AtomicU64,
 }
 
 /// Why a connection is not taken.
@@ -67,11 +70,19 @@ pub(crate) struct Registry {
     pub(crate) held: AtomicU64,
     /// Shares of the memory of all connections together, bytes.
     shared: AtomicU64,
+    /// Payload that was read since the last look at what is held, all together, bytes.
+    unlooked: AtomicU64,
+    /// The thread that looks.
+    governor: OnceLock<Thread>,
     next_id: AtomicU64,
 }
 
 /// The least share of the memory that a connection gets, bytes.
 pub(crate) const MIN_SHARE: u64 = 65_536;
+
+/// What is held is looked at once this part of what may be held was read since the last look. Held are twice as many
+/// bytes of kernel memory at most.
+const LOOK_PART: u64 = 16;
 
 /// What a panicked thread left is still a map.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -205,6 +216,38 @@ impl Registry {
         usize::try_from(room).unwrap_or(usize::MAX)
     }
 
+    /// So many bytes were read. Wakes the thread that bounds memory where more may be held by now than should be
+    /// before its next look; true once for each look.
+    pub(crate) fn on_read(&self, ue: &UeCounters, limits: &Limits, bytes: usize) -> bool {
+        let bytes = bytes as u64;
+        let crosses = |unlooked: &AtomicU64, memory: Bytes| {
+            let part = memory.get() / LOOK_PART;
+            let before = unlooked.fetch_add(bytes, Relaxed);
+            before < part && before + bytes >= part
+        };
+        // both count
+        let is_due = crosses(&ue.source.unlooked, limits.memory_per_ue)
+            | crosses(&self.unlooked, limits.memory);
+        if is_due && let Some(governor) = self.governor.get() {
+            governor.unpark();
+        }
+        is_due
+    }
+
+    /// This thread bounds memory, and is woken by [`Self::on_read`].
+    pub(crate) fn set_governor(&self) {
+        // once for each process
+        let _ = self.governor.set(std::thread::current());
+    }
+
+    /// What is held is looked at from now on: what is read meanwhile counts for the next look.
+    pub(crate) fn begin_look(&self) {
+        self.unlooked.store(0, Relaxed);
+        for ue in lock(&self.ues).values() {
+            ue.source.unlooked.store(0, Relaxed);
+        }
+    }
+
     /// What waits in a pipe has changed.
     pub(crate) fn account(&self, ue: &UeCounters, before: usize, after: usize) {
         let (before, after) = (before as u64, after as u64);
@@ -267,6 +310,52 @@ mod tests {
         registry.account(&ue, 190_000, 0);
         assert_eq!(ue.waiting.load(Relaxed) + registry.waiting.load(Relaxed), 0);
     }
+
+    /// Many connections that were at rest begin to download between two looks.
+    #[test]
+    fn what_is_read_between_looks_is_bounded_for_a_ue_and_in_all() {
+        let (registry, limits) = (Registry::default(), limits());
+        let enter = |n| {
+            registry
+                .enter([10, 0, 0, n].into(), &limits)
+                .expect("room")
+                .1
+        };
+        let (a, b) = (enter(1), enter(2));
+        let read = |ue: &UeCounters, reads: usize| {
+            (0..reads)
+                .filter(|_| registry.on_read(ue, &limits, 1_000))
+                .count()
+        };
+        // a sixteenth of 800,000 of a UE
+        assert_eq!(read(&a, 49), 0);
+        assert_eq!(read(&a, 1), 1);
+        // and of 1,200,000 in all
+        assert_eq!(read(&b, 24), 0);
+        assert_eq!(read(&b, 1), 1);
+        assert_eq!(read(&a, 100), 0, "once for each look");
+        registry.begin_look();
+        assert_eq!(read(&a, 49), 0);
+        assert_eq!(read(&a, 1), 1);
+    }
+
+    /// Hangs where it does not.
+    #[test]
+    fn a_read_that_makes_a_look_due_wakes_the_thread_that_looks() {
+        let registry = Registry::default();
+        let ue = UeCounters::default();
+        let (ready, is_ready) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                registry.set_governor();
+                ready.send(()).expect("received");
+                std::thread::park();
+            });
+            is_ready.recv().expect("sent");
+            assert!(registry.on_read(&ue, &limits(), 50_000));
+        });
+    }
+
     #[test]
     fn addresses_of_one_ipv6_network_share_their_limits() {
         let registry = Registry::default();

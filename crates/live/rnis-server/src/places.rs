@@ -1,13 +1,16 @@
 //! Places for connections: a bounded number. When all are taken, an idle connection gives way to a new
-//! one: of those that were never of use, otherwise of all, the one of the source with the most of them that has
-//! been idle for longest. A source is an address, of IPv6 a /64. One that would have more than half of all places
+//! one: of those that were never of use, otherwise of all, the one that [`gives_way`] by how long they have been
+//! idle. A source is an address, of IPv6 a /64. One that would have more than half of all places
 //! gives up one of its own. So strangers keep none out, and take no place of a connection that is of use;
 //! and one source takes none of others, whatever it does, while those need no more than half.
 //!
+//! Connections that were of use have three quarters of the places for sure: where they have more, it is one of them
+//! that gives way, so that a newcomer has the time to be of use, however many sources hold together.
+//!
 //! One that gave way holds its socket until its task has run: of these, too, there are at most so many.
 
-use daemon::source_network;
-use std::collections::{BTreeMap, HashMap};
+use daemon::{gives_way, source_network};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -139,15 +142,21 @@ impl Taken {
                 return Some(*number);
             }
         }
-        let of_use = idle().all(|(_, o)| o.of_use);
-        let candidates = || idle().filter(|(_, o)| o.of_use == of_use);
-        let mut counts: HashMap<Option<IpAddr>, usize> = HashMap::new();
-        for (_, occupant) in candidates() {
+        let of_use = match [true, false].map(|was| idle().any(|(_, o)| o.of_use == was)) {
+            [true, true] => {
+                let all_of_use = self.places.values().filter(|o| o.of_use);
+                all_of_use.count() > max - max / 4
+            }
+            [is_any_of_use, _] => is_any_of_use,
+        };
+        let mut candidates: Vec<_> = idle().filter(|(_, o)| o.of_use == of_use).collect();
+        candidates.sort_by_key(|(_, o)| o.active);
+        let mut counts = BTreeMap::new();
+        for (_, occupant) in &candidates {
             *counts.entry(occupant.source).or_default() += 1;
         }
-        let most = counts.values().max()?;
-        let of_the_most = candidates().filter(|(_, o)| counts[&o.source] == *most);
-        Some(*of_the_most.min_by_key(|(_, o)| o.active)?.0)
+        let sources = candidates.iter().map(|(_, o)| o.source);
+        gives_way(sources, &counts).map(|index| *candidates[index].0)
     }
 }
 
@@ -297,6 +306,48 @@ mod tests {
         }
         let _again = enter("2001:db8:1:2::3", 7);
         assert!(is_evicted(&of_use), "all were of use");
+    }
+
+    /// Four sources have taken all places by connections of use, and go on opening others.
+    #[test]
+    fn a_newcomer_has_its_place_until_it_is_of_use_whoever_holds_the_others() {
+        let places = Places::new(32);
+        let start = Instant::now();
+        let at = |millis| start + Duration::from_millis(millis);
+        let of = |n: u8| Some(IpAddr::V4(Ipv4Addr::new(192, 0, 2, n)));
+        let mut held = Vec::new();
+        for n in 0..32 {
+            let place = places.try_enter(at(0), of(n % 4)).expect("free");
+            place.touch(at(0));
+            held.push(place);
+        }
+        let newcomer = places.try_enter(at(1), of(9)).expect("another's place");
+        for step in 2..200 {
+            held.retain(|place| !is_evicted(place));
+            let number = (step % 4) as u8;
+            let place = places.try_enter(at(step), of(number)).expect("a place");
+            // some are of use at once, as clients' are
+            if step % 3 == 0 {
+                place.touch(at(step));
+            }
+            held.push(place);
+            assert!(!is_evicted(&newcomer), "step {step}");
+        }
+        newcomer.touch(at(200));
+        assert_eq!(places.taken(), 32);
+    }
+
+    /// Where all that were of use are busy, one that was not gives way all the same.
+    #[test]
+    fn what_is_busy_does_not_give_way_where_many_were_of_use() {
+        let places = Places::new(4);
+        let now = Instant::now();
+        let enter = |_| places.try_enter(now, Some(A)).expect("free");
+        let all: Vec<Place> = (0..4).map(enter).collect();
+        let busy: Vec<_> = all[..3].iter().map(Place::serve).collect();
+        assert!(places.try_enter(now, Some(B)).is_some());
+        assert!(is_evicted(&all[3]));
+        drop(busy);
     }
 
     /// One source does whatever it may, the other has no more than half of the places.

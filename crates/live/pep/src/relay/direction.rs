@@ -177,6 +177,7 @@ impl<B: Holds> Direction<B> {
         let mut moved = Moved::default();
         let result = self.shift(means, ue, from, to, &mut moved);
         means.registry.account(ue, before, self.held());
+        means.registry.on_read(ue, means.limits, moved.read);
         if self.piped() == 0
             && let Some(pipe) = self.pipe.take()
         {
