@@ -9,7 +9,6 @@ use crate::output::{Stdout, complain, text_style};
 use anyhow::anyhow;
 use reproduce::{Choice, File, Outcome, Plan, SYSTEMS};
 use runner::{OutputFolder, VERSION, line};
-use scenario::{Point, WindowControl};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -78,7 +77,7 @@ fn agreement(arguments: &ReproduceArgs) -> Result<(), Failure> {
         .map(OutputFolder::create)
         .transpose()?;
     let points = engine.in_lab(plan.points())?;
-    let sim = engine.run(World::Sim, &with_windows_of_linux(&points))?;
+    let sim = engine.run(World::Sim, &points)?;
     let lab = engine.run(World::Lab, &points)?;
     drop(engine);
     let agreement = plan.agreement(sim, lab, VERSION);
@@ -97,15 +96,6 @@ fn agreement(arguments: &ReproduceArgs) -> Result<(), Failure> {
         file("sim-vs-lab.json", format!("{}\n", agreement.json())),
     ];
     write(folder, files)
-}
-
-/// The simulator's proxy shows windows as the daemon does.
-fn with_windows_of_linux(points: &[Point]) -> Vec<Point> {
-    let mut points = points.to_vec();
-    for point in &mut points {
-        point.experiment.pep.windows = WindowControl::Linux;
-    }
-    points
 }
 
 fn write(folder: OutputFolder, files: Vec<File>) -> Result<(), Failure> {
