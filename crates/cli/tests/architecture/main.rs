@@ -84,7 +84,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "quinn-cc",
         ],
     ),
-    ("kernel-cc", &["units", "cc", "rapid", "daemon"]),
+    ("kernel-cc", &["units", "cc", "rapid", "edge", "daemon"]),
     (
         "pep",
         &[

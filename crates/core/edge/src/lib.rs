@@ -13,7 +13,8 @@
 //! [`Edge`] is driven by calls with the time as an argument and answers with [`Action`]s. The pure rules
 //! that a data path applies by itself between two decisions stand apart: [`ServerWindow`] (which receive
 //! window to show the server while data passes), [`UnsentBound`] (how much the socket towards the UE may take
-//! beyond what it sends), [`wire`] (the window of each segment, where it can be set as that leaves) and [`pace`] (the rate that windows mean, where the window itself cannot be set).
+//! beyond what it sends), [`wire`] (the window of each segment, where it can be set as that leaves) and [`pace`] (the
+//! rate that windows mean, where the window itself cannot be set).
 //!
 //! All that goes in and comes out can be recorded and decided once more ([`recording`]).
 //!

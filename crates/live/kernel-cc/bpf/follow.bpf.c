@@ -2,18 +2,9 @@
  * what the connection does. It decides nothing but how bytes become segments (follow_model.h).
  *
  * Each connection under control has a slot of two arrays that user space has mapped: `control`,
- * which only user space writes, and `telemetry`, which only this program writes. Which slot is stated
- * in the socket's storage, with the number of times that the slot has been used: a socket whose
- * slot has been given to another must neither read nor write it. */
+ * which only user space writes, and `telemetry`, which only this program writes (places.h has which). */
 #include "follow_model.h"
-#include "kernel.h"
-
-#define SLOTS 16384
-
-struct place {
-	u32 slot;
-	u32 use;
-};
+#include "places.h"
 
 struct telemetry {
 	u64 bytes_acked;
@@ -28,13 +19,6 @@ struct telemetry {
 	u64 bytes_resent;
 	u64 unused;
 };
-
-struct {
-	NUMBER(type, BPF_MAP_TYPE_SK_STORAGE);
-	NUMBER(map_flags, BPF_F_NO_PREALLOC);
-	TYPE(key, int);
-	TYPE(value, struct place);
-} places SEC(".maps");
 
 struct {
 	NUMBER(type, BPF_MAP_TYPE_ARRAY);

@@ -2,20 +2,15 @@
  * nothing: the window is user space's, by wire_model.h, and the kernel's own is its upper bound.
  *
  * Each connection has a slot of two arrays that user space has mapped: `control`, which only user space writes, and
- * `state`, which only this program writes but for a new connection's. Which slot is stated in the socket's storage, with
- * the number of times that the slot has been used. What belongs to no such socket passes as it is. */
+ * `state`, which only this program writes but for a new connection's (places.h has which). What belongs to no such socket
+ * passes as it is. */
+#include "places.h"
 #include "socket.h"
 #include "wire_model.h"
 
-#define SLOTS 16384
 #define NEXT (-1)
 #define FROM_NETWORK_HEADER 1
 #define ETHERNET 14
-
-struct place {
-	u32 slot;
-	u32 use;
-};
 
 struct control {
 	struct order order;
@@ -30,13 +25,6 @@ struct state {
 	u64 use;
 	u64 unused;
 };
-
-struct {
-	NUMBER(type, BPF_MAP_TYPE_SK_STORAGE);
-	NUMBER(map_flags, BPF_F_NO_PREALLOC);
-	TYPE(key, int);
-	TYPE(value, struct place);
-} places SEC(".maps");
 
 struct {
 	NUMBER(type, BPF_MAP_TYPE_ARRAY);

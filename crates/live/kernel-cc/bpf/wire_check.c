@@ -25,7 +25,7 @@ int main(void)
 
 		result.field = window_field(asked.acked, asked.order, asked.field, asked.scale,
 					    &result.shown);
-		if (fwrite(&result, sizeof(result), 1, stdout) != 1)
+		if (fwrite(&result, sizeof(result), 1, stdout) != 1 || fflush(stdout))
 			return 1;
 	}
 	return 0;

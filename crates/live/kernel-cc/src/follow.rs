@@ -27,9 +27,10 @@ pub fn constants_header() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::in_kernel;
     use crate::load::map_of;
     use crate::native::Native;
-    use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, ObjectBuilder, ProgramInput};
+    use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, ProgramInput};
     use rapid::FollowAllocation;
     use units::{Bytes, Packets, Rng, Streams};
 
@@ -155,15 +156,7 @@ mod tests {
 
     impl Kernel {
         fn load() -> Option<Self> {
-            let open = ObjectBuilder::default().open_memory(CHECK).expect("read");
-            let object = match open.load() {
-                Ok(object) => object,
-                Err(error) if error.kind() == libbpf_rs::ErrorKind::PermissionDenied => {
-                    testing::skip("loading a BPF program", testing::Missing::Root);
-                    return None;
-                }
-                Err(error) => panic!("{error:#}"),
-            };
+            let object = in_kernel::load(CHECK)?;
             let map = |name| map_of(&object, name).expect("a map");
             Some(Self {
                 events: map("events"),

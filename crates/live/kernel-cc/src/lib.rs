@@ -10,7 +10,7 @@
 //! | program | what it does |
 //! | --- | --- |
 //! | [`follow`] | follows a window that user space sets: the proxy's (crate `pep`) |
-//! | [`WIRE`] | no congestion control: sets the window that segments show, where they leave an interface: the proxy's |
+//! | [`wire`] | no congestion control: sets the window that segments show, where they leave an interface: the proxy's |
 //! | [`meld`] | MELD round the kernel's Reno and Cubic |
 //! | [`cdbe`] | CDBE: a client that reports its bandwidth, a server that paces by it |
 //!
@@ -18,21 +18,18 @@
 //! to the machine. Needs Linux 6.4, `CAP_BPF` and `CAP_NET_ADMIN`.
 //!
 //! What is decided in them is the core's, to the bit: their models in C (`bpf/*_model.h`) are compared with crates
-//! `cc` and `rapid` event by event.
+//! `cc`, `rapid` and `edge` event by event.
 //!
 //! What this crate is *not*: it opens no socket and reads no radio report.
 
 pub mod cdbe;
 pub mod follow;
+#[cfg(test)]
+mod in_kernel;
 mod load;
 pub mod meld;
 #[cfg(test)]
 mod native;
+pub mod wire;
 
 pub use load::{Loaded, Naming, error_of};
-
-/// The compiled program that sets the window of segments (`bpf/wire.bpf.c`), of section [`WIRE_SECTION`].
-pub const WIRE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/wire.bpf.o"));
-
-/// Its section.
-pub const WIRE_SECTION: &str = "tcx/egress";

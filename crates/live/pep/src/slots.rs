@@ -6,6 +6,9 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
+/// Slots of the arrays, as in the programs (`bpf/places.h`).
+pub(crate) const SLOTS: u32 = 16_384;
+
 /// A connection's place in the arrays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slot {

@@ -1,12 +1,13 @@
 //! Who is let in: Requests that make a connection or join one, and what is answered to packets of none.
 
 use super::budget::Budget;
+use super::proofs::is_first;
 use super::{
     Connection, ConnectionKey, Flow, FlowKey, MIN_HALF_OPEN_SHARE, QUESTION_BURST,
     QUESTION_INTERVAL, Server,
 };
 use crate::join::JoinOffer;
-use crate::packet::{Kind, Packet};
+use crate::packet::Packet;
 use crate::tunnel::{Refusal, ServerEnd, Tunnel, first_refusal, reset_for};
 use crate::{PathId, Payload};
 use std::collections::VecDeque;
@@ -132,10 +133,8 @@ impl<P: Payload> Server<P> {
             return;
         };
         // strangers' packets are answered by a budget, so that no attacker can have a flood sent elsewhere
-        let is_first = matches!(packet.kind, Kind::Request { .. })
-            && JoinOffer::among(&packet.options).is_none();
         // what a first Request proves is checked before, and shows no packet's
-        let client = match is_first {
+        let client = match is_first(packet) {
             true => None,
             false => self.proofs.client_of(now, packet),
         };

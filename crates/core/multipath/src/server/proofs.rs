@@ -17,6 +17,11 @@ use units::{Duration, Instant};
 const UNNAMED_BURST: u64 = 20;
 const UNNAMED_INTERVAL: Duration = Duration::from_micros(25);
 
+/// A Request that opens a connection, and joins none.
+pub(super) fn is_first(packet: &Packet) -> bool {
+    matches!(packet.kind, Kind::Request { .. }) && JoinOffer::among(&packet.options).is_none()
+}
+
 /// The clients' keys.
 pub(super) struct Proofs {
     keys: Vec<PreSharedKey>,
@@ -57,8 +62,7 @@ impl Proofs {
     /// by that of a packet.
     pub(super) fn client_of(&mut self, now: Instant, packet: &Packet) -> Option<usize> {
         let options = &packet.options;
-        let is_first =
-            matches!(packet.kind, Kind::Request { .. }) && JoinOffer::among(options).is_none();
+        let is_first = is_first(packet);
         if self.keys.is_empty() || !claims_proof(options, is_first) {
             return None;
         }

@@ -1,12 +1,13 @@
 //! The program's arithmetic beside the Rust core's: the same events, the same states, to the bit.
 
 use super::words;
+use crate::in_kernel;
 use crate::load::map_of;
 use cc::cdbe::cadence::Cadence;
 use cc::cdbe::clock::PeerClock;
 use cc::cdbe::{Mode, estimator, server};
 use cc::{RateReport, Timestamps};
-use libbpf_rs::{MapCore, MapFlags, MapHandle, ObjectBuilder, ProgramInput};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, ProgramInput};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::collections::VecDeque;
@@ -37,15 +38,7 @@ struct Kernel {
 
 impl Kernel {
     fn load() -> Option<Self> {
-        let open = ObjectBuilder::default().open_memory(PROGRAM).expect("read");
-        let object = match open.load() {
-            Ok(object) => object,
-            Err(error) if error.kind() == libbpf_rs::ErrorKind::PermissionDenied => {
-                testing::skip("loading a BPF program", testing::Missing::Root);
-                return None;
-            }
-            Err(error) => panic!("{error:#}"),
-        };
+        let object = in_kernel::load(PROGRAM)?;
         let checks = map_of(&object, "checks").expect("a map");
         Some(Self {
             object,

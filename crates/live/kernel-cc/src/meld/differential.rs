@@ -5,11 +5,12 @@
 mod replay;
 
 use super::words::{self, to_bytes};
+use crate::in_kernel;
 use crate::load::map_of;
 use crate::native::Native;
 use cc::meld::{Acked, Config, Discriminator, LossDecision, Order, Reason, State, Variant};
 use cc::{LossKind, LossSample, RadioState};
-use libbpf_rs::{MapCore, MapFlags, MapHandle, ObjectBuilder, ProgramInput};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, ProgramInput};
 use units::{BitRate, Bytes, Duration, Instant, Rng, Streams};
 
 const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/meld_check.bpf.o"));
@@ -155,15 +156,7 @@ struct Kernel {
 
 impl Kernel {
     fn load() -> Option<Self> {
-        let open = ObjectBuilder::default().open_memory(PROGRAM).expect("read");
-        let object = match open.load() {
-            Ok(object) => object,
-            Err(error) if error.kind() == libbpf_rs::ErrorKind::PermissionDenied => {
-                testing::skip("loading a BPF program", testing::Missing::Root);
-                return None;
-            }
-            Err(error) => panic!("{error:#}"),
-        };
+        let object = in_kernel::load(PROGRAM)?;
         let map = |name| map_of(&object, name).expect("a map");
         Some(Self {
             events: map("events"),

@@ -7,7 +7,7 @@
 //!   socket storage   <- which slot of the arrays     (one system call a connection)
 //! ```
 
-use crate::slots::{Slot, Slots};
+use crate::slots::{SLOTS, Slot, Slots};
 use crate::sys::SharedWords;
 use kernel_cc::{Loaded, Naming};
 use libbpf_rs::MapHandle;
@@ -18,8 +18,6 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
-/// Slots of the arrays, as in the program.
-const SLOTS: u32 = 16_384;
 /// 8-byte words of a control slot and of a telemetry slot, as in the program.
 const CONTROL_WORDS: usize = 4;
 const TELEMETRY_WORDS: usize = 8;

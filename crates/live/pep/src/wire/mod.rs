@@ -14,8 +14,6 @@
 //! A connection whose SYN has not passed the program (its route leads elsewhere, its interface was not there) has its
 //! window set by `TCP_WINDOW_CLAMP`, as all have without the program.
 
-#[cfg(test)]
-mod differential;
 mod interfaces;
 mod slot;
 #[cfg(test)]
@@ -26,11 +24,11 @@ pub(crate) use slot::WireSlot;
 use crate::config::{Config, Interception as Way, Onward, WanActuator};
 use crate::error::PepError;
 use crate::registry::lock;
-use crate::slots::{Slot, Slots};
+use crate::slots::{SLOTS, Slot, Slots};
 use crate::sys::{self, SharedWords};
 use edge::wire::Order;
 use interfaces::Interface;
-use kernel_cc::{Loaded, WIRE, WIRE_SECTION};
+use kernel_cc::{Loaded, wire as program};
 use libbpf_rs::MapHandle;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -38,8 +36,6 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::{Arc, Mutex};
 
-/// Slots of the arrays, as in the program.
-const SLOTS: u32 = 16_384;
 /// 8-byte words of a slot of each array, as in the program.
 const WORDS: usize = 4;
 /// Of a control slot.
@@ -138,7 +134,7 @@ impl Wire {
             // updates could not be sent
             return Err(io::ErrorKind::PermissionDenied.into());
         }
-        let loaded = Loaded::register(WIRE, &[], |_| Ok(()))?;
+        let loaded = Loaded::register(program::PROGRAM, &[], |_| Ok(()))?;
         let words = |map: &str| {
             let map = loaded.map(map)?;
             SharedWords::map(map.as_fd(), SLOTS as usize * WORDS)
@@ -148,7 +144,7 @@ impl Wire {
             control: words("control")?,
             state: words("state")?,
             slots: Mutex::new(Slots::new(SLOTS)),
-            program: loaded.program(WIRE_SECTION)?,
+            program: loaded.program(program::SECTION)?,
             links: Mutex::default(),
             updates: AtomicU64::new(0),
         };
