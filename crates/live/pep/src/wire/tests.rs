@@ -8,7 +8,7 @@ use rustix::io::ioctl_fionread;
 use rustix::net::sockopt;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use units::{Bytes, Duration};
+use units::{Bytes, Duration, Instant};
 
 /// The receive buffer, and so the bound of all windows.
 const BUFFER: u32 = 1 << 20;
@@ -203,6 +203,32 @@ fn a_server_never_sends_more_than_the_buffer_holds() {
         let far = socket_options::tcp_info(&pair.far).expect("a connection");
         far.unacked == 0
     });
+}
+
+/// Nothing is decided for it, and it has used what it was shown.
+#[test]
+fn a_server_that_has_been_shown_nothing_for_long_is_shown_the_least() {
+    let Some(wire) = loaded("a_server_that_has_been_shown_nothing_for_long_is_shown_the_least")
+    else {
+        return;
+    };
+    const MSS: u64 = 1_448;
+    let mut pair = Pair::connect(&wire, "127.0.0.1:0");
+    pair.decide(0, 0, 0);
+    let received = testing::wait_for("all that was shown is used", || {
+        let received = pair.pour(0, 0);
+        (pair.slot.left(Bytes::new(received)).get() < MSS).then_some(received)
+    });
+    let rule = ServerWindow::new(ShownWindow::default(), Bytes::new(MSS), Bytes::ZERO);
+    let relief = rule.exact_relief();
+    let is_due = |ms| {
+        let now = Instant::ZERO + Duration::from_millis(ms);
+        pair.slot.relieve(now, Bytes::new(received), &relief)
+    };
+    assert!(!is_due(0) && !is_due(999) && is_due(1_000));
+    let exact = pair.decide(0, received, received);
+    assert_eq!(exact.edge(), Some(Bytes::new(received + 2 * MSS)));
+    pair.pour(0, received + MSS);
 }
 
 #[test]

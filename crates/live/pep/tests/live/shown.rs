@@ -216,7 +216,6 @@ fn a_radio_that_carries_nothing_leaves_a_trickle_at_the_wire() {
         let flows = flows.as_array().expect("a list");
         flows.len() == FLOWS && flows.iter().all(|flow| flow["wan_window_bytes"] == 0)
     });
-    // no decision opens them
     let (before, down) = (updates(&daemon), daemon.count("bytes_down"));
     daemon.wait_until("each has been shown some more", || {
         updates(&daemon) >= before + 3 * FLOWS as u64
