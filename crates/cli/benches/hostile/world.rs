@@ -78,7 +78,9 @@ impl Part {
             Self::Rnis => others + 256 + 64 + 16,
             // TCP connections without a path
             Self::TunnelServer => others + 256,
-            Self::Quic | Self::TunnelClient => others,
+            // files that stay open, and those of its threads
+            Self::Quic => others + 256 + 64,
+            Self::TunnelClient => others,
         }
     }
 

@@ -1,8 +1,8 @@
 //! HTTP/3: files below a folder, and `/bytes/N` for trials.
 
 use super::budget::{HEADS, MAX_HEAD_BYTES};
+use super::files::Refusal;
 use super::frames::{Bounded, Http3};
-use super::is_below;
 use super::paths::{self, Named};
 use super::pieces::{FilePart, Pieces};
 use super::session::Session;
@@ -14,8 +14,7 @@ use h3::server::{RequestResolver, RequestStream};
 use h3_quinn::BidiStream;
 use http::{Method, Request, Response, StatusCode, header};
 use quinn::Connection;
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
@@ -158,7 +157,7 @@ async fn decide(request: &Request<()>, session: &Session) -> Answer {
                 media_type: "application/octet-stream",
                 ..Answer::nothing(StatusCode::OK)
             },
-            Some(Named::File(path)) => file(config.root.as_deref(), &path, request).await,
+            Some(Named::File(path)) => file(session, &path, request).await,
             None => Answer::nothing(StatusCode::NOT_FOUND),
         },
         _ => Answer::nothing(StatusCode::METHOD_NOT_ALLOWED),
@@ -213,12 +212,15 @@ fn head(answer: &Answer) -> Response<()> {
 }
 
 /// A file below the root, or the part of it that is requested.
-async fn file(root: Option<&Path>, path: &Path, request: &Request<()>) -> Answer {
-    let Some(root) = root else {
+async fn file(session: &Session, path: &Path, request: &Request<()>) -> Answer {
+    let shared = session.shared();
+    let Some(root) = &shared.config.root else {
         return Answer::nothing(StatusCode::NOT_FOUND);
     };
-    let Some((file, length)) = open(root.to_owned(), root.join(path)).await else {
-        return Answer::nothing(StatusCode::NOT_FOUND);
+    let (file, length) = match shared.files.open(root.clone(), root.join(path)).await {
+        Ok(opened) => opened,
+        Err(Refusal::NotFound) => return Answer::nothing(StatusCode::NOT_FOUND),
+        Err(Refusal::Exhausted) => return Answer::nothing(StatusCode::SERVICE_UNAVAILABLE),
     };
     let mut answer = Answer {
         media_type: paths::media_type(path),
@@ -239,19 +241,6 @@ async fn file(root: Option<&Path>, path: &Path, request: &Request<()>) -> Answer
     let (first, length) = requested;
     answer.body = Body::File(FilePart::new(file, first, length));
     answer
-}
-
-/// A plain file that is below the folder when all links are followed, and its length in bytes.
-async fn open(root: PathBuf, path: PathBuf) -> Option<(File, u64)> {
-    let opened = tokio::task::spawn_blocking(move || {
-        if !is_below(&path, &root) {
-            return None;
-        }
-        let file = File::open(path).ok()?;
-        let found = file.metadata().ok()?;
-        found.is_file().then_some((file, found.len()))
-    });
-    opened.await.ok()?
 }
 
 async fn send(
@@ -276,7 +265,7 @@ async fn send(
                 // held until the client's windows have taken the piece
                 let (_permit, size) = pieces.next(part.left());
                 let Ok(piece) = part.read(size).await else {
-                    // shorter than it was: what was promised does not come
+                    // shorter than it was, or replaced: what was promised does not come
                     stream.stop_stream(h3::error::Code::H3_INTERNAL_ERROR);
                     return Ok(());
                 };

@@ -4,6 +4,7 @@ mod admin;
 mod budget;
 mod counters;
 mod dashboard;
+mod files;
 mod frames;
 mod http3;
 mod paths;
@@ -42,6 +43,8 @@ const MAX_INCOMING: usize = 1_000;
 const INCOMING_BYTES: u64 = 64_000;
 /// Kept of all of them, bytes.
 const ALL_INCOMING_BYTES: u64 = 4_000_000;
+/// Threads that open and read files; each has one descriptor at a time.
+const READERS: usize = 64;
 /// For connections to end when the server does.
 const PARTING: Duration = Duration::from_secs(3);
 /// The protocol of HTTP/3 in the handshake (RFC 9114 3.1).
@@ -55,6 +58,7 @@ pub(crate) struct Shared {
     pub(crate) counters: Counters,
     pub(crate) stats: Option<Stats>,
     pub(crate) qlog_failures: qlog::Failures,
+    files: files::OpenFiles,
     pub(crate) began: Instant,
     /// Connections for those who watch.
     pub(crate) shown: dashboard::Connections,
@@ -187,6 +191,7 @@ impl Shared {
             counters: Counters::default(),
             stats,
             qlog_failures: qlog::Failures::default(),
+            files: files::OpenFiles::new(),
             began: Instant::now(),
             shown: dashboard::Connections::default(),
             crypto: before_acceptance(ServerConfig::with_crypto(Arc::new(crypto))),
@@ -284,6 +289,7 @@ async fn serve(incoming: Incoming, ticket: Ticket, shared: Arc<Shared>) {
 pub fn run(config: Config, ready: impl FnOnce(&Server)) -> Result<(), QuicError> {
     daemon::start_log(config.log);
     let runtime = Builder::new_multi_thread()
+        .max_blocking_threads(READERS)
         .enable_all()
         .build()
         .map_err(QuicError::System)?;

@@ -9,13 +9,10 @@
 //! connection lasts. A stream therefore never waits for another one's piece: where the large ones are held by
 //! streams that stand still, the others go on by small ones, of which each stream can have one.
 
+use super::files::SentFile;
 use bytes::Bytes;
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
-use std::sync::Arc;
 use tokio::sync::{Semaphore, SemaphorePermit};
-use tokio::task::spawn_blocking;
 
 /// Large pieces that a connection can hold at once.
 pub(super) const PIECES: usize = 2;
@@ -50,7 +47,7 @@ impl Pieces {
 
 /// A part of a file that is still to be sent.
 pub(super) struct FilePart {
-    file: Arc<File>,
+    file: SentFile,
     /// Of what comes next, bytes from the file's beginning.
     offset: u64,
     left: u64,
@@ -58,9 +55,9 @@ pub(super) struct FilePart {
 
 impl FilePart {
     /// So many bytes from this place on.
-    pub(super) fn new(file: File, offset: u64, length: u64) -> Self {
+    pub(super) fn new(file: SentFile, offset: u64, length: u64) -> Self {
         Self {
-            file: Arc::new(file),
+            file,
             offset,
             left: length,
         }
@@ -74,15 +71,9 @@ impl FilePart {
     /// The next so many bytes, no more than are left.
     ///
     /// # Errors
-    /// The file cannot be read, or has become shorter.
+    /// Those of [`SentFile::read`].
     pub(super) async fn read(&mut self, size: usize) -> io::Result<Bytes> {
-        let (file, offset) = (Arc::clone(&self.file), self.offset);
-        let read = spawn_blocking(move || {
-            let mut piece = vec![0; size];
-            file.read_exact_at(&mut piece, offset)?;
-            Ok::<_, io::Error>(piece)
-        });
-        let piece = read.await.map_err(io::Error::other)??;
+        let piece = self.file.read(self.offset, size).await?;
         self.offset += size as u64;
         self.left -= size as u64;
         Ok(piece.into())
@@ -92,7 +83,7 @@ impl FilePart {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write;
+    use crate::server::files::OpenFiles;
 
     #[test]
     fn large_pieces_are_few_and_no_stream_waits_for_one() {
@@ -110,14 +101,20 @@ mod tests {
 
     #[tokio::test]
     async fn a_part_is_read_to_its_end_and_a_file_that_is_cut_is_an_error() {
-        let mut file = tempfile::tempfile().expect("a file");
-        file.write_all(b"0123456789").expect("written");
-        let mut part = FilePart::new(file.try_clone().expect("a handle"), 2, 7);
+        let root = tempfile::tempdir().expect("a folder");
+        let path = root.path().join("file");
+        std::fs::write(&path, b"0123456789").expect("written");
+        let files = OpenFiles::new();
+        let open = async || {
+            let opened = files.open(root.path().to_owned(), path.clone()).await;
+            opened.map_err(drop).expect("opened").0
+        };
+        let mut part = FilePart::new(open().await, 2, 7);
         assert_eq!(&part.read(4).await.expect("read")[..], b"2345");
         assert_eq!(&part.read(3).await.expect("read")[..], b"678");
         assert_eq!(part.left(), 0);
-        let mut part = FilePart::new(file.try_clone().expect("a handle"), 0, 10);
-        file.set_len(5).expect("cut");
+        let mut part = FilePart::new(open().await, 0, 10);
+        std::fs::write(&path, b"01234").expect("cut");
         part.read(10).await.expect_err("shorter");
     }
 }
