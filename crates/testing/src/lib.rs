@@ -4,6 +4,7 @@
 //!   skip     a test that cannot run here: printed, recorded for the summary, a failure under CI
 //!   port     a free port that stays free until a server listens there
 //!   wait     polls a condition up to a hang limit
+//!   pattern  bytes that depend on their position
 //!   clock    the system's clock, set by a test for the programs that it starts
 //! ```
 //!
@@ -12,11 +13,13 @@
 #![forbid(unsafe_code)]
 
 mod clock;
+mod pattern;
 mod port;
 mod skip;
 mod wait;
 
 pub use clock::StepClock;
+pub use pattern::{assert_pattern, pattern};
 pub use port::free_port;
 pub use skip::{Missing, has_root, skip};
 pub use wait::{HANG_LIMIT, wait_for, wait_until};

@@ -1,7 +1,9 @@
 //! Which experiments are run.
 
+use std::collections::BTreeSet;
+
 /// A scenario with settings. Two that state the same are one, and run once.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Experiment {
     scenario: &'static str,
     settings: Vec<(&'static str, String)>,
@@ -97,13 +99,11 @@ impl Experiment {
 
 /// The experiments without those that state the same as an earlier one.
 pub(crate) fn distinct(experiments: impl IntoIterator<Item = Experiment>) -> Vec<Experiment> {
-    let mut found: Vec<Experiment> = Vec::new();
-    for experiment in experiments {
-        if !found.contains(&experiment) {
-            found.push(experiment);
-        }
-    }
-    found
+    let mut found = BTreeSet::new();
+    experiments
+        .into_iter()
+        .filter(|experiment| found.insert(experiment.clone()))
+        .collect()
 }
 
 #[cfg(test)]

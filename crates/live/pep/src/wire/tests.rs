@@ -8,6 +8,7 @@ use rustix::io::ioctl_fionread;
 use rustix::net::sockopt;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use testing::{assert_pattern, pattern};
 use units::{Bytes, Duration, Instant};
 
 /// The receive buffer, and so the bound of all windows.
@@ -284,11 +285,9 @@ fn every_byte_comes_while_the_edge_moves_by_a_little() {
     const ALL: usize = 20_000_000;
     let pair = Pair::connect(&wire, "127.0.0.1:0");
     pair.far.set_nonblocking(false).expect("set");
-    let byte = |at: usize| (at as u32).wrapping_mul(2_654_435_761).to_be_bytes()[0];
     let mut far = pair.far.try_clone().expect("copied");
     let sends = std::thread::spawn(move || {
-        let all: Vec<u8> = (0..ALL).map(byte).collect();
-        far.write_all(&all).expect("sent");
+        far.write_all(&pattern(0, ALL)).expect("sent");
     });
     let mut received = 0;
     let mut near = TcpStream::from(pair.near.try_clone().expect("copied"));
@@ -296,9 +295,7 @@ fn every_byte_comes_while_the_edge_moves_by_a_little() {
     while received < ALL {
         let n = near.read(&mut buffer).expect("received");
         assert!(n > 0);
-        for (at, got) in (received..).zip(&buffer[..n]) {
-            assert_eq!(*got, byte(at), "at {at}");
-        }
+        assert_pattern(received, &buffer[..n]);
         received += n;
         pair.decide(150_000, 0, received as u64);
     }

@@ -3,12 +3,13 @@
 use crate::support::Hosts;
 use crate::support::daemon::{Daemon, TRANSPARENT};
 use crate::support::radio::{Radio, report};
-use crate::support::traffic::{accept, connect, pattern, receive};
+use crate::support::traffic::{accept, connect, receive};
 use crate::{Test, server_at};
 use std::io::{Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread::JoinHandle;
+use testing::pattern;
 
 pub const TESTS: &[Test] = &[
     (

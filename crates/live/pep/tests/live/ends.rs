@@ -2,13 +2,12 @@
 
 use crate::support::Hosts;
 use crate::support::daemon::Daemon;
-use crate::support::traffic::{
-    accept, connect, connect_narrow, finish_unread, pattern, receive, send,
-};
+use crate::support::traffic::{accept, connect, connect_narrow, finish_unread, receive, send};
 use crate::{Test, server_at, split};
 use rustix::net::{SendFlags, sockopt};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
+use testing::pattern;
 
 pub const TESTS: &[Test] = &[
     (

@@ -213,7 +213,7 @@ fn connect_with_data(host: &Namespace, to: SocketAddr, bytes: usize) -> TcpStrea
             AddressFamily::INET6
         };
         let socket = socket(family, SocketType::STREAM, None).expect("a socket");
-        let data = crate::support::traffic::pattern(0, bytes);
+        let data = testing::pattern(0, bytes);
         let sent = sendto(&socket, &data, FAST_OPEN, &to).expect("sent");
         assert_eq!(sent, bytes);
         TcpStream::from(socket)
@@ -256,7 +256,7 @@ fn data_in_a_syn_arrives_once_and_whole() {
             for _ in 0..3 {
                 let near = connect_with_data(&hosts.client, to, FIRST);
                 let (far, _) = accept(&listener);
-                let all = crate::support::traffic::pattern(0, FIRST + 50_000);
+                let all = testing::pattern(0, FIRST + 50_000);
                 std::io::Write::write_all(&mut &near, &all[FIRST..]).expect("sent");
                 near.shutdown(Shutdown::Write).expect("shut");
                 assert_eq!(receive(&far).expect("received"), all.len());

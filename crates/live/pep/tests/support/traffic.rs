@@ -4,6 +4,7 @@ use super::Namespace;
 use std::io::{Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
+use testing::{assert_pattern, pattern};
 
 /// Nothing here waits longer: a hang is a failure.
 pub const TIMEOUT: Duration = Duration::from_secs(90);
@@ -67,13 +68,6 @@ pub fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     (stream, peer)
 }
 
-/// Bytes that depend on their position: what is lost, repeated or moved is detected.
-pub fn pattern(start: usize, length: usize) -> Vec<u8> {
-    (start..start + length)
-        .map(|i| (i as u32).wrapping_mul(2_654_435_761).to_be_bytes()[0])
-        .collect()
-}
-
 /// Sends so many bytes of the pattern.
 pub fn send(mut to: &TcpStream, bytes: usize) -> std::io::Result<()> {
     let mut sent = 0;
@@ -102,10 +96,7 @@ pub fn receive(mut from: &TcpStream) -> std::io::Result<usize> {
         if n == 0 {
             return Ok(received);
         }
-        assert!(
-            buffer[..n] == pattern(received, n)[..],
-            "other bytes than were sent, from {received} on"
-        );
+        assert_pattern(received, &buffer[..n]);
         received += n;
     }
 }

@@ -21,7 +21,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
-use testing::{HANG_LIMIT, StepClock, wait_for, wait_until};
+use testing::{HANG_LIMIT, StepClock, assert_pattern, pattern, wait_for, wait_until};
 use tunnel::{Config, Role, Start, TunnelError};
 
 /// Inside, the server.
@@ -327,11 +327,6 @@ pub fn one_path(more: &str) -> String {
     format!("[[path]]\nname = \"a\"\ninterface = \"a\"\nremote = \"10.1.0.1:6511\"\n{more}")
 }
 
-/// Byte of a download at a place.
-fn byte(at: usize) -> u8 {
-    (at as u32).wrapping_mul(2_654_435_761).to_be_bytes()[0]
-}
-
 /// A TCP server that sends so many bytes to the first client that connects.
 pub fn serve(host: &Namespace, address: &str, bytes: usize) -> std::thread::JoinHandle<()> {
     let address: SocketAddr = address.parse().expect("an address");
@@ -339,13 +334,9 @@ pub fn serve(host: &Namespace, address: &str, bytes: usize) -> std::thread::Join
     std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().expect("accepted");
         let mut sent = 0;
-        let mut chunk = vec![0; 65_536];
         while sent < bytes {
-            let n = chunk.len().min(bytes - sent);
-            for (i, to) in chunk[..n].iter_mut().enumerate() {
-                *to = byte(sent + i);
-            }
-            if stream.write_all(&chunk[..n]).is_err() {
+            let n = (bytes - sent).min(65_536);
+            if stream.write_all(&pattern(sent, n)).is_err() {
                 return;
             }
             sent += n;
@@ -364,9 +355,7 @@ pub fn download(host: &Namespace, address: &str, bytes: usize, at: impl FnOnce()
         while got < bytes {
             let n = stream.read(&mut buffer).expect("bytes keep coming");
             assert!(n > 0, "it ended after {got} of {bytes} bytes");
-            for (i, value) in buffer[..n].iter().enumerate() {
-                assert_eq!(*value, byte(got + i), "byte {}", got + i);
-            }
+            assert_pattern(got, &buffer[..n]);
             got += n;
             if got > bytes / 2
                 && let Some(at) = half.take()
