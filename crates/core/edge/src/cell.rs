@@ -26,7 +26,7 @@ pub(crate) struct Held {
 /// One cell.
 #[derive(Debug)]
 pub(crate) struct Cell {
-    allocator: Allocator,
+    allocator: Box<dyn Allocator>,
     flows: BTreeMap<FlowId, Held>,
     pub(crate) state: State,
 }
@@ -35,7 +35,7 @@ impl Cell {
     /// Without flows and reports yet.
     pub(crate) fn new(config: &EdgeConfig) -> Result<Self, rapid::ConfigError> {
         Ok(Self {
-            allocator: Allocator::new(config.allocator.clone())?,
+            allocator: rapid::allocator(config.allocator.clone())?,
             flows: BTreeMap::new(),
             state: State::Plain,
         })
