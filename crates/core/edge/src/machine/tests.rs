@@ -1,4 +1,5 @@
 use super::*;
+use crate::Adopted;
 use crate::test_support::report;
 use crate::{Actuator, Windows};
 use proptest::prelude::*;
