@@ -26,7 +26,6 @@
 #![forbid(unsafe_code)]
 
 mod action;
-mod cell;
 mod config;
 mod directory;
 mod flows;

@@ -1,17 +1,21 @@
 //! The machine: what goes in, in which order it is applied, and which actions come out.
 
-use crate::cell::Cell;
+mod adoption;
+mod status;
+
+pub use status::{CellStatus, UeFlows};
+
 use crate::directory::Directory;
 use crate::flows::Flows;
 use crate::recording::{Event, Record, Recorder};
-use crate::{Action, Adopted, ConfigError, EdgeConfig, State};
-use rapid::{FlowId, FlowTelemetry};
+use crate::{Action, Actuator, ConfigError, EdgeConfig, State, Windows, pace};
+use rapid::{Allocator, Decision, FlowId, FlowTelemetry};
 use rnis::identity::{KnownUe, UeId, UeMap};
-use rnis::intake::{Intake, IntakeCounts};
+use rnis::intake::Intake;
 use rnis::{CellId, DecodeError, RadioReport, Rnti};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
-use units::{BitRate, Duration, Instant};
+use units::{BitRate, Bytes, Duration, Instant};
 
 /// What a driver measures of a flow under control; none if that is what it was.
 pub type Measure<'a> = dyn FnMut(FlowId) -> Option<FlowTelemetry> + 'a;
@@ -38,32 +42,26 @@ pub struct Edge {
     recorder: Option<Recorder>,
 }
 
-/// A cell that reports have named.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CellStatus {
-    /// Which.
-    pub cell: CellId,
-    /// How its flows are handled.
-    pub state: State,
-    /// Since the last accepted report.
-    pub silence: Option<Duration>,
-    /// Flows under control.
-    pub flows: usize,
+/// One cell: its allocator, and its flows under control.
+#[derive(Debug)]
+struct Cell {
+    allocator: Box<dyn Allocator>,
+    flows: BTreeMap<FlowId, Held>,
+    state: State,
 }
 
-/// A UE that reports have named, with its flows under control.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UeFlows {
-    /// Its address.
-    pub address: IpAddr,
-    /// Its cell.
-    pub cell: CellId,
-    /// Its number there.
-    pub rnti: Rnti,
-    /// The rate that it could have.
-    pub capacity: Option<BitRate>,
-    /// Its flows, each with what was last measured.
-    pub flows: Vec<(FlowId, FlowTelemetry)>,
+/// A flow under control.
+#[derive(Debug)]
+struct Held {
+    ue: Rnti,
+    mss: Bytes,
+    actuator: Actuator,
+    /// As the allocator last got it.
+    telemetry: FlowTelemetry,
+    /// The bound of what the socket holds unsent, as set last.
+    unsent: Option<Bytes>,
+    /// The pace, as set last.
+    pace: Option<BitRate>,
 }
 
 impl Edge {
@@ -144,8 +142,8 @@ impl Edge {
         let id = report.cell.id;
         if !self.cells.contains_key(&id) {
             // the configuration was checked by `new`
-            let cell = Cell::new(&self.config).ok()?;
-            self.cells.insert(id, cell);
+            let allocator = rapid::allocator(self.config.allocator.clone()).ok()?;
+            self.cells.insert(id, Cell::new(allocator));
         }
         let changes = self.directory.on_report(now, &report);
         for (cell, rnti) in changes.unnamed {
@@ -160,7 +158,7 @@ impl Edge {
         }
         if let Some(cell) = self.cells.get_mut(&id) {
             cell.take_telemetry(now, measure, &mut self.recorder);
-            cell.on_report(now, &report);
+            cell.allocator.on_report(now, &report);
             self.collect(id);
         }
         self.begin_checks(now);
@@ -175,51 +173,10 @@ impl Edge {
         self.intake.no_report(error);
     }
 
-    /// A flow's server has answered. `address`: the UE's. A number that is in use is ignored.
-    pub fn on_flow_open(&mut self, now: Instant, flow: FlowId, address: IpAddr) {
-        self.note(now, || Event::FlowOpen { flow, address });
-        let address = address.to_canonical();
-        let young_until = now + self.config.adopt_after;
-        let max_age = self.config.allocator.report_max_age;
-        self.first_report_until.get_or_insert(now + max_age);
-        self.flows.insert(flow, address, young_until);
-    }
-
-    /// A flow has ended.
-    pub fn on_flow_close(&mut self, now: Instant, flow: FlowId) {
-        self.note(now, || Event::FlowClose { flow });
-        self.release(now, flow);
-        self.flows.remove(flow);
-    }
-
-    /// [`Action::Adopt`] was carried out.
-    pub fn on_adopted(&mut self, now: Instant, flow: FlowId, adopted: Adopted) {
-        let Adopted { mss, actuator } = adopted;
-        self.note(now, || Event::Adopted {
-            flow,
-            mss,
-            actuator,
-        });
-        // it may have been released meanwhile
-        if let Some((id, ue)) = self.flows.get_mut(flow).and_then(|flow| flow.home)
-            && let Some(cell) = self.cells.get_mut(&id)
-        {
-            cell.open(now, flow, ue, adopted);
-            self.collect(id);
-        }
-    }
-
-    /// All flows are plain from now on.
-    pub fn release_all(&mut self, now: Instant) {
-        self.note(now, || Event::ReleaseAll);
-        for flow in self.flows.ids() {
-            self.release(now, flow);
-        }
-    }
-
     /// When [`Self::on_deadline`] is to be called.
     pub fn next_deadline(&self) -> Option<Instant> {
-        let cells = self.cells.values().filter_map(Cell::next_deadline);
+        let of_cell = |cell: &Cell| cell.allocator.next_deadline();
+        let cells = self.cells.values().filter_map(of_cell);
         let is_waiting = !self.waiting.is_empty();
         let first_report = self.first_report_until.filter(|_| is_waiting);
         let own = [self.flows.next_grown(), self.check_at, first_report];
@@ -245,7 +202,7 @@ impl Edge {
                 self.release_plain(flow);
             }
         }
-        let is_due = |cell: &Cell| cell.next_deadline().is_some_and(|at| at <= now);
+        let is_due = |cell: &Cell| cell.allocator.next_deadline().is_some_and(|at| at <= now);
         let due: Vec<CellId> = self
             .cells
             .iter()
@@ -254,7 +211,7 @@ impl Edge {
         for id in due {
             if let Some(cell) = self.cells.get_mut(&id) {
                 cell.take_telemetry(now, measure, &mut self.recorder);
-                cell.on_deadline(now);
+                cell.allocator.on_deadline(now);
                 self.collect(id);
             }
         }
@@ -272,119 +229,15 @@ impl Edge {
         Some(action)
     }
 
-    /// What came of the reports.
-    pub fn report_counts(&self) -> IntakeCounts {
-        self.intake.counts()
-    }
-
-    /// Decisions about windows so far.
-    pub fn decisions(&self) -> u64 {
-        self.decisions
-    }
-
-    /// The cells that reports have named.
-    pub fn cells(&self, now: Instant) -> impl Iterator<Item = CellStatus> {
-        self.cells.iter().map(move |(id, cell)| CellStatus {
-            cell: *id,
-            state: cell.state,
-            silence: self.intake.silence(now, *id),
-            flows: cell.len(),
-        })
-    }
-
-    /// The UEs that reports have named, by cell and number.
-    pub fn ues(&self) -> Vec<UeFlows> {
-        let mut named: BTreeMap<CellId, BTreeMap<Rnti, IpAddr>> = BTreeMap::new();
-        for (address, (cell, rnti)) in self.directory.iter() {
-            named.entry(cell).or_default().insert(rnti, address);
-        }
-        let mut ues = Vec::new();
-        for (id, of) in named {
-            let Some(cell) = self.cells.get(&id) else {
-                continue;
-            };
-            let mut by_ue = cell.by_ue();
-            ues.extend(of.into_iter().map(|(rnti, address)| UeFlows {
-                address,
-                cell: id,
-                rnti,
-                capacity: cell.capacity(rnti),
-                flows: by_ue.remove(&rnti).unwrap_or_default(),
-            }));
-        }
-        ues
-    }
-
-    /// Has a flow adopted, if it is old enough, its UE is named and its cell reports.
-    fn adopt(&mut self, id: FlowId) {
-        let Some(flow) = self.flows.get_mut(id) else {
-            return;
-        };
-        if flow.is_young || flow.home.is_some() {
-            return;
-        }
-        let Some(identity) = self.directory.identity(flow.address) else {
-            return;
-        };
-        let is_reporting = |cell: &Cell| cell.state != State::Plain;
-        if self.cells.get(&identity.0).is_some_and(is_reporting) {
-            flow.home = Some(identity);
-            self.actions.push_back(Action::Adopt { flow: id });
-        }
-    }
-
-    /// A flow under control stays so where its UE has another number or another cell: a release would show the server
-    /// the whole buffer.
-    fn move_home(&mut self, now: Instant, id: FlowId) {
-        let Some(flow) = self.flows.get_mut(id) else {
-            return;
-        };
-        let (Some(before), Some(identity)) = (flow.home, self.directory.identity(flow.address))
-        else {
-            return;
-        };
-        if before == identity {
-            return;
-        }
-        flow.home = Some(identity);
-        let cell = self.cells.get_mut(&before.0);
-        // none: that it is adopted has not been answered yet
-        let held = cell.and_then(|cell| cell.take(now, id));
-        self.collect(before.0);
-        if let Some((held, cell)) = held.zip(self.cells.get_mut(&identity.0)) {
-            cell.put(now, id, identity.1, held);
-            self.collect(identity.0);
-        }
-    }
-
-    /// A flow that is old enough and was not adopted: the server was shown little until now.
-    fn release_plain(&mut self, flow: FlowId) {
-        let is_plain = |flow: &mut crate::flows::Flow| flow.home.is_none();
-        if self.flows.get_mut(flow).is_some_and(is_plain) {
-            self.actions.push_back(Action::Release { flow });
-        }
-    }
-
-    /// Has a flow relayed and nothing more, if it was under control.
-    fn release(&mut self, now: Instant, id: FlowId) {
-        let Some(flow) = self.flows.get_mut(id) else {
-            return;
-        };
-        if let Some((home, _)) = flow.home.take()
-            && let Some(cell) = self.cells.get_mut(&home)
-        {
-            cell.take(now, id);
-            self.actions.push_back(Action::Release { flow: id });
-            self.collect(home);
-        }
-    }
-
     /// Moves a cell's decisions to the actions.
     fn collect(&mut self, id: CellId) {
         if let Some(cell) = self.cells.get_mut(&id) {
-            while let Some(windows) = cell.poll(&self.config) {
-                self.decisions += 1;
-                self.actions.push_back(Action::Decision(windows));
+            while let Some(decision) = cell.allocator.poll_decision() {
+                if let Some(held) = cell.flows.get_mut(&decision.flow) {
+                    let windows = held.windows(&decision, &self.config);
+                    self.decisions += 1;
+                    self.actions.push_back(Action::Decision(windows));
+                }
             }
         }
     }
@@ -429,7 +282,8 @@ impl Edge {
         let (from, to) = (before, state);
         self.actions.push_back(Action::State { cell: id, from, to });
         if state == State::Plain {
-            for flow in cell.ids() {
+            let flows: Vec<FlowId> = cell.flows.keys().copied().collect();
+            for flow in flows {
                 self.release(now, flow);
             }
         } else if before == State::Plain {
@@ -440,6 +294,63 @@ impl Edge {
                     self.adopt(flow);
                 }
             }
+        }
+    }
+}
+
+impl Cell {
+    /// Without flows and reports yet.
+    fn new(allocator: Box<dyn Allocator>) -> Self {
+        Self {
+            allocator,
+            flows: BTreeMap::new(),
+            state: State::Plain,
+        }
+    }
+
+    /// Hands what is measured to the allocator.
+    fn take_telemetry(
+        &mut self,
+        now: Instant,
+        measure: &mut Measure<'_>,
+        recorder: &mut Option<Recorder>,
+    ) {
+        for (&flow, held) in &mut self.flows {
+            let telemetry = measure(flow).unwrap_or(held.telemetry);
+            if telemetry != held.telemetry {
+                held.telemetry = telemetry;
+                if let Some(recorder) = recorder {
+                    recorder.event(now, Event::Telemetry { flow, telemetry });
+                }
+            }
+            // that nothing has changed is a measurement too: a flow that stands still is slow
+            self.allocator.on_telemetry(now, flow, &telemetry);
+        }
+    }
+}
+
+impl Held {
+    /// A decision with what it means for the bound of unsent data and for the pace, where they change.
+    fn windows(&mut self, decision: &Decision, config: &EdgeConfig) -> Windows {
+        let ran_window = decision.ran.window;
+        let unsent = config.unsent.change(ran_window, self.unsent);
+        self.unsent = unsent.or(self.unsent);
+        let pace = match self.actuator {
+            Actuator::Window => None,
+            Actuator::Pacing => {
+                let rate = pace::rate(&self.telemetry, decision.wan_window, ran_window);
+                pace::change(rate, self.pace, config.pacing_step)
+            }
+        };
+        self.pace = pace.or(self.pace);
+        Windows {
+            flow: decision.flow,
+            wan: decision.wan_window,
+            ran_window,
+            pacing_bps: decision.ran.pacing_rate,
+            unsent,
+            pace_bps: pace,
+            is_slow: decision.is_slow,
         }
     }
 }

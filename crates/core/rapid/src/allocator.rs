@@ -1,4 +1,4 @@
-//! The allocator: what goes in, what comes out, and which mode decides.
+//! What goes into an allocator and what comes out.
 
 use crate::default_mode::DefaultMode;
 use crate::paper::Paper;
@@ -81,91 +81,39 @@ pub struct Decision {
     pub is_slow: bool,
 }
 
-/// What the two modes have in common.
-pub(crate) trait Policy: std::fmt::Debug + Send {
-    fn on_report(&mut self, now: Instant, report: &RadioReport);
-    fn on_flow_open(&mut self, now: Instant, flow: FlowId, opened: FlowOpened);
-    fn on_flow_close(&mut self, now: Instant, flow: FlowId);
-    fn on_telemetry(&mut self, now: Instant, flow: FlowId, telemetry: &FlowTelemetry);
-    fn next_deadline(&self) -> Option<Instant>;
-    fn on_deadline(&mut self, now: Instant);
-    fn poll_decision(&mut self) -> Option<Decision>;
-    fn capacity(&self, ue: Rnti) -> Option<BitRate>;
-}
-
-/// The allocator of one proxy.
+/// The allocator of one cell: what both modes are.
 ///
 /// Call [`Self::on_telemetry`] for every flow before [`Self::on_report`] and before
 /// [`Self::on_deadline`]; take decisions by [`Self::poll_decision`] after each call.
 ///
-/// A report that contradicts itself ([`RadioReport::check`]) is counted and not accepted; a UE or
-/// flow that was not announced is ignored.
-#[derive(Debug)]
-pub struct Allocator {
-    config: AllocatorConfig,
-    policy: Box<dyn Policy>,
-    refused_reports: u64,
+/// Reports are to be such as pass [`RadioReport::check`]; a UE or flow that was not announced is ignored.
+pub trait Allocator: std::fmt::Debug + Send {
+    /// A radio report was accepted.
+    fn on_report(&mut self, now: Instant, report: &RadioReport);
+    /// A connection was intercepted.
+    fn on_flow_open(&mut self, now: Instant, flow: FlowId, opened: FlowOpened);
+    /// A connection ended.
+    fn on_flow_close(&mut self, now: Instant, flow: FlowId);
+    /// New counters of a flow.
+    fn on_telemetry(&mut self, now: Instant, flow: FlowId, telemetry: &FlowTelemetry);
+    /// When the allocator needs to be called although no report arrives.
+    fn next_deadline(&self) -> Option<Instant>;
+    /// A deadline came.
+    fn on_deadline(&mut self, now: Instant);
+    /// The next change of a flow's windows, if any.
+    fn poll_decision(&mut self) -> Option<Decision>;
+    /// The rate that the UE could have: eq. 3 in mode `paper`, payload in mode `default`.
+    fn capacity(&self, ue: Rnti) -> Option<BitRate>;
 }
 
-impl Allocator {
-    /// Without flows and reports.
-    ///
-    /// # Errors
-    /// A configuration out of range.
-    pub fn new(config: AllocatorConfig) -> Result<Self, ConfigError> {
-        config.check()?;
-        let policy: Box<dyn Policy> = match config.mode {
-            Mode::Paper => Box::new(Paper::new(config.clone())),
-            Mode::Default => Box::new(DefaultMode::new(config.clone())),
-        };
-        Ok(Self {
-            config,
-            policy,
-            refused_reports: 0,
-        })
-    }
-
-    /// A radio report reached the proxy.
-    pub fn on_report(&mut self, now: Instant, report: &RadioReport) {
-        match report.check() {
-            Ok(()) => self.policy.on_report(now, report),
-            Err(_) => self.refused_reports += 1,
-        }
-    }
-    /// A connection was intercepted.
-    pub fn on_flow_open(&mut self, now: Instant, flow: FlowId, opened: FlowOpened) {
-        self.policy.on_flow_open(now, flow, opened);
-    }
-    /// A connection ended.
-    pub fn on_flow_close(&mut self, now: Instant, flow: FlowId) {
-        self.policy.on_flow_close(now, flow);
-    }
-    /// New counters of a flow.
-    pub fn on_telemetry(&mut self, now: Instant, flow: FlowId, telemetry: &FlowTelemetry) {
-        self.policy.on_telemetry(now, flow, telemetry);
-    }
-    /// When the allocator needs to be called although no report arrives.
-    pub fn next_deadline(&self) -> Option<Instant> {
-        self.policy.next_deadline()
-    }
-    /// A deadline came.
-    pub fn on_deadline(&mut self, now: Instant) {
-        self.policy.on_deadline(now);
-    }
-    /// The next change of a flow's windows, if any.
-    pub fn poll_decision(&mut self) -> Option<Decision> {
-        self.policy.poll_decision()
-    }
-    /// The rate that the UE could have: eq. 3 in mode `paper`, payload in mode `default`.
-    pub fn capacity(&self, ue: Rnti) -> Option<BitRate> {
-        self.policy.capacity(ue)
-    }
-    /// Reports that contradicted themselves and were not accepted.
-    pub fn refused_reports(&self) -> u64 {
-        self.refused_reports
-    }
-    /// Its configuration.
-    pub fn config(&self) -> &AllocatorConfig {
-        &self.config
-    }
+/// The allocator of the configured mode, without flows and reports.
+///
+/// # Errors
+/// A configuration out of range.
+pub fn allocator(config: AllocatorConfig) -> Result<Box<dyn Allocator>, ConfigError> {
+    config.check()?;
+    Ok(match config.mode {
+        Mode::Paper => Box::new(Paper::new(config)),
+        Mode::Default => Box::new(DefaultMode::new(config)),
+    })
 }

@@ -22,6 +22,6 @@ mod share;
 #[cfg(test)]
 mod test_support;
 
-pub use allocator::{Allocator, Decision, FlowId, FlowOpened, FlowTelemetry, WanWindow};
+pub use allocator::{Allocator, Decision, FlowId, FlowOpened, FlowTelemetry, WanWindow, allocator};
 pub use config::{AllocatorConfig, ConfigError, Mode, Part, Reading};
 pub use follow::{FollowAllocation, MIN_SEGMENTS};

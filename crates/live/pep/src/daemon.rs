@@ -10,13 +10,12 @@ use crate::privileges::User;
 use crate::recording::{self, Writer};
 use crate::registry::lock;
 use crate::relay::{Channel, Upstream, Worker, WorkerCommand, WorkerHandle};
-use crate::reports::{self, Pending, ReportSink};
+use crate::reports::{Pending, Reader};
 use crate::shared::Shared;
 use crate::upgrade::{self, Copies, Duty, Inherited, Predecessor, Request};
 use crate::wire::Shown;
 use crate::{admin, descriptors, memory, metrics, overflow, privileges};
 use daemon::{clock, start_log};
-use report_source::ReportSource;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 use std::net::TcpListener;
@@ -245,7 +244,7 @@ struct ControlParts {
     control: Control,
     events: Receiver<ControlEvent>,
     sender: Sender<ControlEvent>,
-    source: Option<(ReportSource, ReportSink)>,
+    reader: Option<Reader>,
     writer: Option<Writer>,
     stop: Arc<AtomicBool>,
 }
@@ -261,8 +260,8 @@ impl ControlParts {
         let pending = Arc::<Pending>::default();
         let (sender, events) = mpsc::channel();
         let stop = Arc::new(AtomicBool::new(false));
-        let sink = ReportSink::new(sender.clone(), Arc::clone(&pending), Arc::clone(&stop));
         let source = config.reports.source.clone();
+        let reader = source.map(|source| Reader::new(source, &sender, &pending, &stop));
         Ok(Some(Self {
             control: Control::new(
                 config,
@@ -273,7 +272,7 @@ impl ControlParts {
             )?,
             events,
             sender,
-            source: source.map(|source| (source, sink)),
+            reader,
             writer,
             stop,
         }))
@@ -536,8 +535,8 @@ impl Threads {
             let (control, events) = (parts.control, parts.events);
             let thread = spawn("control", move || control.run(&events))?;
             self.unstarted = parts.writer;
-            if let Some((source, sink)) = parts.source {
-                spawn("reports", move || reports::read(&source, &sink))?;
+            if let Some(reader) = parts.reader {
+                spawn("reports", move || reader.run())?;
             }
             self.control = Some((thread, parts.sender, parts.stop));
         }

@@ -6,19 +6,20 @@
 //!
 //! The worker that relays it owns the value; others hold it weakly, so that closing is at once.
 
+mod window;
+
+pub(crate) use window::Window;
+
 use crate::meters::Meters;
 use crate::registry::{Registry, UeCounters};
 use crate::relay::{Waker, set_receive_buffer};
 use crate::sys;
-use crate::window::Window;
 use crate::wire::WireSlot;
-use daemon::clock;
-use edge::Change;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
-use units::{Bytes, Instant};
+use units::Instant;
 
 /// How a flow is handled now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,39 +110,6 @@ impl Flow {
         }
     }
 
-    /// Shows the server the window that is decided, for what waits here now. What only the thread can do that
-    /// relays the flow, it is woken for.
-    pub(crate) fn show_window(&self) {
-        let due = self.follow_window(clock::now());
-        let due = due.filter(|change| match change {
-            // by a read of what is unread
-            Change::Credit(_) => self.meters.wan_unread.load(Relaxed) > 0,
-            _ => true,
-        });
-        if let Some(change) = due {
-            // it is to be shown even if less is decided meanwhile: a turn is decided once
-            self.window.set_due(change);
-            self.on_turn(Waker::wake);
-        }
-    }
-
-    /// As [`Self::show_window`] for the thread that relays the flow: what is to be shown at once is returned.
-    pub(crate) fn follow_window(&self, now: Instant) -> Option<Change> {
-        if let Some(wire) = self.wire() {
-            wire.show(&self.wan, || {
-                let (waiting, received) = (self.meters.waiting_down(), self.meters.received());
-                let rtt = self.meters.wan_rtt.smoothed();
-                self.window.exact(waiting, received, rtt)
-            });
-            return None;
-        }
-        let (waiting, received) = (self.meters.waiting_down(), self.meters.received());
-        self.window.follow(now, waiting, received, |bytes| {
-            // a socket that has just been closed by its peer may refuse: it is of no use then
-            let _ = sys::set_window_clamp(&self.wan, bytes);
-        })
-    }
-
     /// Its place where windows are set at the wire, if its are.
     pub(crate) fn wire(&self) -> Option<&WireSlot> {
         self.wire.as_ref().filter(|wire| wire.is_used())
@@ -154,24 +122,6 @@ impl Flow {
         self.window.is_established(mss, can_close || is_at_wire);
         if self.wire.is_some() && !is_at_wire {
             self.repeat_window();
-        }
-    }
-
-    /// Windows of less than the least cannot be shown any more: no update can be sent.
-    pub(crate) fn cannot_update(&self) {
-        if self.wire().is_some() {
-            self.window.cannot_close();
-            self.show_window();
-        }
-    }
-
-    /// Has a server that has been shown less than a segment for long be shown the least, whatever is decided.
-    pub(crate) fn relieve(&self, now: Instant) {
-        if let Some(wire) = self.wire().filter(|_| self.window.follows_data()) {
-            let received = Bytes::new(self.meters.received());
-            if wire.relieve(now, received, &self.window.exact_relief()) {
-                self.show_window();
-            }
         }
     }
 
@@ -231,46 +181,6 @@ impl Flow {
             }
             self.show_window();
         }
-    }
-
-    /// The windows were decided.
-    pub(crate) fn decide(&self, windows: &edge::Windows) {
-        self.window.decide(windows.wan);
-        self.is_slow.store(windows.is_slow, Relaxed);
-        self.ran_window.store(windows.ran_window.get(), Relaxed);
-        if let Some(bound) = windows.unsent {
-            let bound = u32::try_from(bound.get()).unwrap_or(u32::MAX);
-            self.unsent_bound.store(bound, Relaxed);
-            self.set_unsent();
-        }
-        self.show_window();
-    }
-
-    /// Bounds what the socket towards the UE takes and has not sent: as configured or by the window,
-    /// and by half of its share of the memory.
-    pub(crate) fn set_unsent(&self) {
-        let bound = match self.unsent_bound.load(Relaxed) {
-            0 => self.most_unsent,
-            bound => bound,
-        };
-        let bound = bound.min(self.window.share() / 2);
-        if self.unsent_set.swap(bound, Relaxed) != bound {
-            // the connection may have gone
-            let _ = sys::set_notsent_lowat(&self.ran, bound);
-        }
-    }
-
-    /// There is no decision any more: the server is shown all that there is.
-    pub(crate) fn release(&self) {
-        self.window.release();
-        self.is_slow.store(false, Relaxed);
-        self.ran_window.store(0, Relaxed);
-        self.meters.ran_unsent.store(0, Relaxed);
-        if self.unsent_bound.swap(0, Relaxed) != 0 {
-            self.set_unsent();
-        }
-        self.set_handling(Handling::Plain);
-        self.show_window();
     }
 
     /// How it is handled.

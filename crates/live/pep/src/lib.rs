@@ -35,7 +35,6 @@ mod slots;
 #[expect(unsafe_code, reason = "the kernel's interfaces that no safe crate has")]
 mod sys;
 mod upgrade;
-mod window;
 mod wire;
 
 pub use self::daemon::{Start, run};

@@ -80,31 +80,60 @@ fn memory_of(report: &RadioReport) -> usize {
         + bearers * size_of::<BearerReport>()
 }
 
-/// Where reports are brought to.
-#[derive(Clone, Debug)]
-pub(crate) struct ReportSink {
+/// Brings what a source sends to the control thread.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    source: ReportSource,
     to: Sender<ControlEvent>,
     pending: Arc<Pending>,
+    /// Ends it; set by it where the control thread has gone.
     stop: Arc<AtomicBool>,
 }
 
-impl ReportSink {
-    /// Closed by `stop`.
+impl Reader {
+    /// Of this source, until `stop`.
     pub(crate) fn new(
-        to: Sender<ControlEvent>,
-        pending: Arc<Pending>,
-        stop: Arc<AtomicBool>,
+        source: ReportSource,
+        to: &Sender<ControlEvent>,
+        pending: &Arc<Pending>,
+        stop: &Arc<AtomicBool>,
     ) -> Self {
-        Self { to, pending, stop }
+        Self {
+            source,
+            to: to.clone(),
+            pending: Arc::clone(pending),
+            stop: Arc::clone(stop),
+        }
     }
 
-    /// The source is connected, or no longer.
-    fn connected(&self, is_connected: bool) {
-        self.pending.is_connected.store(is_connected, Relaxed);
+    /// Reads to the end.
+    pub(crate) fn run(mut self) {
+        let (source, stop) = (self.source.clone(), Arc::clone(&self.stop));
+        // who reports is a matter of the socket's permissions, unless `users` has it
+        source.follow(Peers::Any, &mut self, || stop.load(Relaxed));
     }
 
-    /// A message: a report in JSON or in the binary form, or anything else, which is counted.
-    fn message(&self, bytes: &[u8]) {
+    fn send(&self, event: ControlEvent) {
+        if self.to.send(event).is_err() {
+            self.stop.store(true, Relaxed);
+        }
+    }
+}
+
+impl Follower for Reader {
+    fn up(&mut self, is_up: bool) {
+        if self.pending.is_connected.swap(is_up, Relaxed) == is_up {
+            return;
+        }
+        let source = &self.source;
+        match is_up {
+            true => tracing::info!(%source, "radio reports: connected"),
+            false => tracing::warn!(%source, "radio reports: lost"),
+        }
+    }
+
+    /// A report in JSON or in the binary form, or anything else, which is counted.
+    fn message(&mut self, bytes: &[u8]) {
         let pending = &self.pending;
         match decode(bytes) {
             // what is said of it may quote it
@@ -119,58 +148,9 @@ impl ReportSink {
         }
     }
 
-    /// The receiver of reports is gone.
-    fn is_closed(&self) -> bool {
-        self.stop.load(Relaxed)
-    }
-
-    fn send(&self, event: ControlEvent) {
-        if self.to.send(event).is_err() {
-            self.stop.store(true, Relaxed);
-        }
-    }
-}
-
-/// Reads a source until the sink is closed.
-pub(crate) fn read(source: &ReportSource, sink: &ReportSink) {
-    let mut inlet = Inlet {
-        source,
-        sink,
-        is_up: false,
-    };
-    let is_done = || sink.is_closed();
-    // who reports is a matter of the socket's permissions, unless `users` has it
-    source.follow(Peers::Any, &mut inlet, is_done);
-}
-
-/// Where the messages of the source come in.
-struct Inlet<'a> {
-    source: &'a ReportSource,
-    sink: &'a ReportSink,
-    is_up: bool,
-}
-
-impl Follower for Inlet<'_> {
-    fn up(&mut self, is_up: bool) {
-        if is_up == self.is_up {
-            return;
-        }
-        self.is_up = is_up;
-        self.sink.connected(is_up);
-        let source = self.source;
-        match is_up {
-            true => tracing::info!(%source, "radio reports: connected"),
-            false => tracing::warn!(%source, "radio reports: lost"),
-        }
-    }
-
-    fn message(&mut self, bytes: &[u8]) {
-        self.sink.message(bytes);
-    }
-
     /// Counted as what cannot be read.
     fn blank_line(&mut self) {
-        self.sink.message(b"");
+        self.message(b"");
     }
 }
 
@@ -217,42 +197,44 @@ mod tests {
         })
     }
 
-    fn sink() -> (ReportSink, Receiver<ControlEvent>) {
+    fn reader() -> (Reader, Receiver<ControlEvent>) {
         let (to, events) = channel();
-        (ReportSink::new(to, Arc::default(), Arc::default()), events)
+        let source = "unix:/run/radio.sock".parse().expect("a source");
+        let reader = Reader::new(source, &to, &Arc::default(), &Arc::default());
+        (reader, events)
     }
 
     #[test]
     fn what_waits_for_the_control_thread_is_bounded_in_number() {
-        let (sink, events) = sink();
-        let send = || {
+        let (mut reader, events) = reader();
+        let send = |reader: &mut Reader| {
             for _ in 0..1_000 {
-                sink.message(b"no report");
-                sink.message(&report(1));
+                reader.message(b"no report");
+                reader.message(&report(1));
             }
         };
-        send();
+        send(&mut reader);
         assert_eq!(events.try_iter().count(), MAX_PENDING);
-        let left_out = sink.pending.dropped() + sink.pending.unreadable();
+        let left_out = reader.pending.dropped() + reader.pending.unreadable();
         assert_eq!(left_out, 2_000 - MAX_PENDING as u64);
         // what was taken has made room
-        send();
+        send(&mut reader);
         assert_eq!(events.try_iter().count(), MAX_PENDING);
     }
 
     #[test]
     fn what_waits_for_the_control_thread_is_bounded_in_bytes() {
-        let (sink, events) = sink();
+        let (mut reader, events) = reader();
         let message = report(5_000);
         for _ in 0..100 {
-            sink.message(&message);
+            reader.message(&message);
         }
         let of = |event| match event {
             ControlEvent::Report(report, _) => report.ues.capacity() * size_of::<UeReport>(),
             _ => 0,
         };
         let held: usize = events.try_iter().map(of).sum();
-        assert!(sink.pending.dropped() > 0);
+        assert!(reader.pending.dropped() > 0);
         assert!(
             (1_000_000..=MAX_PENDING_BYTES).contains(&held),
             "{held} bytes"

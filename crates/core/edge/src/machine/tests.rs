@@ -1,4 +1,5 @@
 use super::*;
+use crate::Adopted;
 use crate::test_support::report;
 use crate::{Actuator, Windows};
 use proptest::prelude::*;
@@ -269,6 +270,8 @@ fn refused_reports_decide_nothing_and_are_counted() {
     absurd.cell.n_prb = units::Prb::new(300);
     let mut twice = report(&[1, 1], ms(12));
     twice.ues[1].ip = None;
+    let mut contradictory = report(&[1], ms(12));
+    contradictory.ues[0].prb_dl = units::Prb::new(contradictory.cell.n_prb.get() + 1);
     let mut huge = report(&[1], ms(12));
     huge.ues[0].rlc_queue_bytes = Bytes::new(1 << 41);
     let late = report(&[1], ms(5));
@@ -276,6 +279,7 @@ fn refused_reports_decide_nothing_and_are_counted() {
     for (report, reason) in [
         (absurd, "absurd"),
         (twice, "absurd"),
+        (contradictory, "absurd"),
         (huge, "absurd"),
         (late, "late"),
         (again, "repeated"),
@@ -295,7 +299,7 @@ fn refused_reports_decide_nothing_and_are_counted() {
         counts.repeated,
         counts.unreadable,
     );
-    assert_eq!((counts.accepted, refused), (1, (3, 1, 1, 1)));
+    assert_eq!((counts.accepted, refused), (1, (4, 1, 1, 1)));
 }
 
 #[test]

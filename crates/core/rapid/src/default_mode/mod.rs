@@ -40,7 +40,7 @@ mod turns;
 mod ue;
 mod variation;
 
-use crate::allocator::{Decision, FlowId, FlowOpened, FlowTelemetry, Policy};
+use crate::allocator::{Allocator, Decision, FlowId, FlowOpened, FlowTelemetry};
 use crate::share::max_min;
 use crate::{AllocatorConfig, Part};
 use cell::CellLoad;
@@ -143,7 +143,7 @@ impl DefaultMode {
     }
 }
 
-impl Policy for DefaultMode {
+impl Allocator for DefaultMode {
     fn on_report(&mut self, now: Instant, report: &RadioReport) {
         let load = CellLoad::new(report, |of| match self.ues.get(&of.rnti) {
             Some(ue) => (!ue.flows.is_empty(), ue.is_sending(now)),

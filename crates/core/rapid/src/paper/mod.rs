@@ -26,7 +26,7 @@
 
 mod equations;
 
-use crate::allocator::{Decision, FlowId, FlowOpened, FlowTelemetry, Policy, WanWindow};
+use crate::allocator::{Allocator, Decision, FlowId, FlowOpened, FlowTelemetry, WanWindow};
 use crate::{AllocatorConfig, Reading, capacity};
 use cc::Allocation;
 use equations::{
@@ -261,7 +261,7 @@ impl Paper {
     }
 }
 
-impl Policy for Paper {
+impl Allocator for Paper {
     fn on_report(&mut self, now: Instant, report: &RadioReport) {
         for ue in &report.ues {
             let prb = report.expected_prb(ue);

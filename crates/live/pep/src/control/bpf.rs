@@ -7,6 +7,7 @@
 //!   socket storage   <- which slot of the arrays     (one system call a connection)
 //! ```
 
+use crate::registry::lock;
 use crate::slots::{SLOTS, Slot, Slots};
 use crate::sys::SharedWords;
 use kernel_cc::{Loaded, Naming};
@@ -17,6 +18,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::{Arc, Mutex};
 
 /// 8-byte words of a control slot and of a telemetry slot, as in the program.
 const CONTROL_WORDS: usize = 4;
@@ -44,11 +46,28 @@ pub(super) struct Measured {
 pub(super) struct Kernel {
     name: String,
     places: MapHandle,
-    control: SharedWords,
-    telemetry: SharedWords,
-    slots: Slots,
+    arrays: Arc<Arrays>,
     // dropped last
     _loaded: Loaded,
+}
+
+/// The memory that is shared with the program, and which of its slots are free.
+struct Arrays {
+    control: SharedWords,
+    telemetry: SharedWords,
+    slots: Mutex<Slots>,
+}
+
+/// A connection's place in the arrays, for as long as this lives.
+pub(super) struct FollowSlot {
+    arrays: Arc<Arrays>,
+    slot: Slot,
+}
+
+impl std::fmt::Debug for FollowSlot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("FollowSlot").field(&self.slot).finish()
+    }
 }
 
 impl std::fmt::Debug for Kernel {
@@ -76,12 +95,15 @@ impl Kernel {
             let map = loaded.map(map)?;
             SharedWords::map(map.as_fd(), SLOTS as usize * each)
         };
-        Ok(Self {
+        let arrays = Arrays {
             control: words("control", CONTROL_WORDS)?,
             telemetry: words("telemetry", TELEMETRY_WORDS)?,
+            slots: Mutex::new(Slots::new(SLOTS)),
+        };
+        Ok(Self {
             name,
             places,
-            slots: Slots::new(SLOTS),
+            arrays: Arc::new(arrays),
             _loaded: loaded,
         })
     }
@@ -95,37 +117,37 @@ impl Kernel {
     ///
     /// # Errors
     /// The kernel's, or that all slots are taken.
-    pub(super) fn take(&mut self, socket: &OwnedFd) -> io::Result<Slot> {
-        let slot = self.slots.take()?;
-        self.clear(slot);
+    pub(super) fn take(&self, socket: &OwnedFd) -> io::Result<FollowSlot> {
+        let slot = lock(&self.arrays.slots).take()?;
+        let arrays = Arc::clone(&self.arrays);
+        let taken = FollowSlot { arrays, slot };
+        taken.clear();
         // what the program will report, until it does: a connection may stand still for long
         if let Ok(info) = tcp_info(socket) {
-            self.preset(slot, &info);
+            taken.preset(&info);
         }
-        let result = slot
-            .assign(&self.places, socket)
-            .and_then(|()| Ok(sockopt::set_tcp_congestion(socket, &self.name)?));
-        if result.is_err() {
-            self.give_back(slot);
-        }
-        result.map(|()| slot)
+        slot.assign(&self.places, socket)?;
+        sockopt::set_tcp_congestion(socket, &self.name)?;
+        Ok(taken)
     }
+}
 
-    fn clear(&self, slot: Slot) {
-        for word in self.telemetry_of(slot) {
+impl FollowSlot {
+    fn clear(&self) {
+        for word in self.telemetry() {
             word.store(0, Relaxed);
         }
-        let [window, pacing_rate, usage, _] = self.control_of(slot) else {
+        let [window, pacing_rate, usage, _] = self.control() else {
             return;
         };
         window.store(0, Relaxed);
         pacing_rate.store(0, Relaxed);
-        usage.store(u64::from(slot.usage), Release);
+        usage.store(u64::from(self.slot.usage), Release);
     }
 
-    fn preset(&self, slot: Slot, info: &TcpInfo) {
+    fn preset(&self, info: &TcpInfo) {
         let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
-        let words = self.telemetry_of(slot);
+        let words = self.telemetry();
         words[0].store(info.bytes_acked, Relaxed);
         words[2].store(pair(info.rtt, info.min_rtt), Relaxed);
         let cwnd = info.snd_cwnd.saturating_mul(info.snd_mss);
@@ -133,34 +155,26 @@ impl Kernel {
         words[6].store(info.bytes_retrans, Relaxed);
     }
 
-    /// A slot is not used any more.
-    pub(super) fn give_back(&mut self, slot: Slot) {
-        if let Some(usage) = self.control_of(slot).get(2) {
-            usage.store(0, Release);
-        }
-        self.slots.give_back(slot);
+    fn control(&self) -> &[AtomicU64] {
+        let start = self.slot.index as usize * CONTROL_WORDS;
+        &self.arrays.control.words()[start..start + CONTROL_WORDS]
     }
 
-    fn control_of(&self, slot: Slot) -> &[AtomicU64] {
-        let start = slot.index as usize * CONTROL_WORDS;
-        &self.control.words()[start..start + CONTROL_WORDS]
-    }
-
-    fn telemetry_of(&self, slot: Slot) -> &[AtomicU64] {
-        let start = slot.index as usize * TELEMETRY_WORDS;
-        &self.telemetry.words()[start..start + TELEMETRY_WORDS]
+    fn telemetry(&self) -> &[AtomicU64] {
+        let start = self.slot.index as usize * TELEMETRY_WORDS;
+        &self.arrays.telemetry.words()[start..start + TELEMETRY_WORDS]
     }
 
     /// Sets window (bytes) and pacing rate (byte/s; 0: none); they act at the next acknowledgement.
-    pub(super) fn set(&self, slot: Slot, window: u64, pacing_rate: u64) {
-        let words = self.control_of(slot);
+    pub(super) fn set(&self, window: u64, pacing_rate: u64) {
+        let words = self.control();
         words[0].store(window, Relaxed);
         words[1].store(pacing_rate, Relaxed);
     }
 
     /// What the program last measured; before the first acknowledgement, what the kernel had at the start.
-    pub(super) fn measured(&self, slot: Slot) -> Measured {
-        let words = self.telemetry_of(slot);
+    pub(super) fn measured(&self) -> Measured {
+        let words = self.telemetry();
         let word = |i: usize| words[i].load(Relaxed);
         let halves = |i: usize| (word(i) as u32, (word(i) >> 32) as u32);
         let (srtt, min_rtt) = halves(2);
@@ -173,6 +187,15 @@ impl Kernel {
             cwnd,
             peer_window,
         }
+    }
+}
+
+impl Drop for FollowSlot {
+    fn drop(&mut self) {
+        if let Some(usage) = self.control().get(2) {
+            usage.store(0, Release);
+        }
+        lock(&self.arrays.slots).give_back(self.slot);
     }
 }
 
@@ -196,41 +219,42 @@ mod tests {
 
     #[test]
     fn cwnd_follows_the_window_and_the_program_reports_telemetry() {
-        let Some(mut kernel) = kernel() else { return };
+        let Some(kernel) = kernel() else { return };
         let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
         let client = TcpStream::connect(listener.local_addr().expect("bound")).expect("connected");
         let (server, _) = listener.accept().expect("accepted");
         let server = OwnedFd::from(server);
         let slot = kernel.take(&server).expect("taken");
-        assert!(
-            kernel.measured(slot).cwnd > 0,
-            "measured before anything is set"
-        );
+        assert!(slot.measured().cwnd > 0, "measured before anything is set");
         let mut server = TcpStream::from(server);
         let mut client = client;
         for window in [600_000u64, 200_000, 400_000] {
-            kernel.set(slot, window, 0);
+            slot.set(window, 0);
             let mut received = [0; 60_000];
             server.write_all(&received).expect("sent");
             client.read_exact(&mut received).expect("received");
             let measured = testing::wait_for("cwnd is the window", || {
                 server.write_all(&[0]).expect("sent");
                 client.read_exact(&mut received[..1]).expect("received");
-                let measured = kernel.measured(slot);
+                let measured = slot.measured();
                 // rounded to segments, which are 64 kB on the loopback interface
                 let is_close = u64::from(measured.cwnd).abs_diff(window) <= 66_000;
                 is_close.then_some(measured)
             });
             assert!(measured.min_rtt > 0, "{measured:?}");
         }
-        assert!(kernel.measured(slot).bytes_acked > 100_000);
-        kernel.give_back(slot);
-        let last = kernel.measured(slot);
+        assert!(slot.measured().bytes_acked > 100_000);
+        let words = FollowSlot {
+            arrays: Arc::clone(&slot.arrays),
+            slot: slot.slot,
+        };
+        drop(slot);
+        let last = words.measured();
         server.write_all(&[0; 1000]).expect("sent");
         let mut received = [0; 1000];
         client.read_exact(&mut received).expect("received");
         assert_eq!(
-            kernel.measured(slot),
+            words.measured(),
             last,
             "a slot that was given back is not written"
         );

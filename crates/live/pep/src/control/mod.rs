@@ -3,34 +3,36 @@
 //!
 //! ```text
 //!   reports ---+
-//!   workers ---+--> Control --> Edge -- actions --> Driver (BPF, pacing, clamps)
+//!   workers ---+--> Control --> Edge -- actions --> flows (BPF, pacing, their windows)
 //!   admin   ---+                  ^                   |
 //!                                 '---- telemetry ----'
 //! ```
 
 mod bpf;
-mod driver;
+mod held;
 mod snapshot;
 mod telemetry;
-mod windows;
 
-pub(crate) use snapshot::{ReportCounts, Snapshot, UeStatus};
+pub(crate) use snapshot::{Snapshot, UeStatus};
 
 use crate::config::Config;
 use crate::flow::Flow;
 use crate::recording::Recording;
 use crate::relay::Seat;
 use crate::reports::{Pending, Place};
+use crate::sys;
+use bpf::Kernel;
 use daemon::clock;
 use dash::RadioMeter;
-use driver::Driver;
-use edge::{Action, Edge, EdgeConfig, State};
+use edge::{Action, Actuator, Edge, EdgeConfig, State, Windows};
+use held::{Handle, Held};
 use rapid::FlowId;
 use report_source::ReportSource;
 use rnis::{DecodeError, RadioReport};
+use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, Weak};
-use units::{Duration, Instant};
+use units::{BitRate, Duration, Instant};
 
 /// An idle thread looks again after this.
 const IDLE: Duration = Duration::from_secs(1);
@@ -71,7 +73,10 @@ pub(crate) struct Control {
     /// Reports come from another machine.
     is_foreign: bool,
     edge: Edge,
-    driver: Driver,
+    /// Our congestion control towards UEs, or why there is none.
+    kernel: Option<Kernel>,
+    kernel_error: Option<String>,
+    flows: HashMap<FlowId, Held>,
     /// Shows reports to readers of the dashboard.
     meter: Option<RadioMeter>,
     /// Messages of the source that are on their way in the channel.
@@ -94,6 +99,10 @@ impl Control {
         if let Some(recording) = recording {
             edge.record(clock::now(), &config.ues, Box::new(recording));
         }
+        let (kernel, kernel_error) = match load(config.actuator) {
+            Ok(kernel) => (Some(kernel), None),
+            Err(error) => (None, Some(error)),
+        };
         Ok(Self {
             is_foreign: config
                 .reports
@@ -101,7 +110,9 @@ impl Control {
                 .as_ref()
                 .is_some_and(ReportSource::is_foreign),
             edge,
-            driver: Driver::new(config.actuator),
+            kernel,
+            kernel_error,
+            flows: HashMap::new(),
             meter,
             pending,
         })
@@ -153,8 +164,8 @@ impl Control {
             ControlEvent::Opened(weak, seat) => {
                 drop(seat);
                 let Some(flow) = weak.upgrade() else { return };
-                self.driver.insert(&flow);
                 let (id, address) = (FlowId(flow.id), flow.client.ip());
+                self.flows.insert(id, Held::new(&flow));
                 self.edge.on_flow_open(now, id, address);
                 self.carry_out(now);
             }
@@ -162,7 +173,7 @@ impl Control {
                 drop(seat);
                 self.edge.on_flow_close(now, FlowId(id));
                 self.carry_out(now);
-                self.driver.remove(id);
+                self.flows.remove(&FlowId(id));
             }
             ControlEvent::Report(report, place) => {
                 drop(place);
@@ -187,8 +198,8 @@ impl Control {
     }
 
     fn on_report(&mut self, now: Instant, report: RadioReport) {
-        let driver = &mut self.driver;
-        let mut measure = |flow: FlowId| driver.measure(now, flow);
+        let flows = &mut self.flows;
+        let mut measure = |flow: FlowId| flows.get_mut(&flow)?.measure(now);
         let accepted = self
             .edge
             .on_report(now, report, self.is_foreign, &mut measure);
@@ -199,8 +210,8 @@ impl Control {
     }
 
     fn on_deadline(&mut self, now: Instant) {
-        let driver = &mut self.driver;
-        let mut measure = |flow: FlowId| driver.measure(now, flow);
+        let flows = &mut self.flows;
+        let mut measure = |flow: FlowId| flows.get_mut(&flow)?.measure(now);
         self.edge.on_deadline(now, &mut measure);
         self.carry_out(now);
     }
@@ -209,12 +220,18 @@ impl Control {
         while let Some(action) = self.edge.poll_action() {
             match action {
                 Action::Adopt { flow } => {
-                    if let Some(adopted) = self.driver.adopt(flow) {
+                    if let Some(held) = self.flows.get_mut(&flow)
+                        && let Some(adopted) = held.adopt(self.kernel.as_ref())
+                    {
                         self.edge.on_adopted(now, flow, adopted);
                     }
                 }
-                Action::Decision(windows) => self.driver.apply(&windows),
-                Action::Release { flow } => self.driver.release(flow),
+                Action::Decision(windows) => self.set_windows(&windows),
+                Action::Release { flow } => {
+                    if let Some(held) = self.flows.get_mut(&flow) {
+                        held.release();
+                    }
+                }
                 // counted by the intake
                 Action::Refused { .. } => {}
                 Action::State { cell, from, to } => {
@@ -235,23 +252,51 @@ impl Control {
         }
     }
 
-    fn snapshot(&self, now: Instant) -> Snapshot {
-        let cells = self.edge.cells(now).map(|cell| snapshot::CellStatus {
-            cell: cell.cell.0,
-            state: cell.state.name(),
-            silence_seconds: cell.silence.map(Duration::as_secs_f64),
-            flows: cell.flows,
-        });
-        let ues = self.edge.ues();
-        Snapshot {
-            actuator: self.driver.actuator_name(),
-            actuator_error: self.driver.actuator_error(),
-            source_connected: self.pending.is_connected(),
-            reports: ReportCounts::of(self.edge.report_counts(), &self.pending),
-            decisions: self.edge.decisions(),
-            busy_seconds: clock::thread_cpu().as_secs_f64(),
-            cells: cells.collect(),
-            ues: ues.iter().map(|ue| self.driver.status(ue)).collect(),
+    /// Sets a flow's windows, if it is still there.
+    fn set_windows(&self, windows: &Windows) {
+        let held = self.flows.get(&windows.flow);
+        let Some((handle, flow)) =
+            held.and_then(|held| held.handle.as_ref().zip(held.flow.upgrade()))
+        else {
+            return;
+        };
+        let bytes_a_second = |rate: BitRate| rate.as_bps() / 8;
+        match handle {
+            Handle::Follow { slot, .. } => {
+                let pace = windows.pacing_bps.map_or(0, bytes_a_second);
+                slot.set(windows.ran_window.get(), pace);
+            }
+            Handle::Pace { .. } => {
+                if let Some(rate) = windows.pace_bps {
+                    // the connection may have gone
+                    let _ = sys::set_max_pacing_rate(&flow.ran, bytes_a_second(rate));
+                }
+            }
+        }
+        flow.decide(windows);
+    }
+}
+
+/// Our congestion control towards UEs, if it is requested and the kernel permits it; why not otherwise.
+fn load(wanted: Actuator) -> Result<Kernel, String> {
+    if wanted == Actuator::Pacing {
+        return Err("actuator = \"pacing\"".to_owned());
+    }
+    match Kernel::load() {
+        Ok(kernel) => {
+            tracing::info!(
+                congestion_control = kernel.name(),
+                "windows towards UEs by our own congestion control"
+            );
+            Ok(kernel)
+        }
+        Err(error) => {
+            tracing::warn!(
+                %error,
+                "no congestion control of our own: the kernel's is paced instead, which keeps \
+                 rates but not windows; needs CAP_BPF, CAP_NET_ADMIN and Linux 6.4"
+            );
+            Err(error.to_string())
         }
     }
 }

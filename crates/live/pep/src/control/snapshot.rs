@@ -1,9 +1,16 @@
 //! What the control thread reports of itself when queried.
 
+use super::Control;
+use crate::flow::Flow;
 use crate::reports::Pending;
+use daemon::clock;
+use edge::UeFlows;
+use rapid::FlowTelemetry;
 use rnis::intake::IntakeCounts;
 use serde::Serialize;
 use std::net::IpAddr;
+use std::sync::Arc;
+use units::{Bytes, Duration, Instant};
 
 /// Everything.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -108,4 +115,60 @@ pub(crate) struct UeStatus {
     /// Smoothed round-trip time towards the servers, seconds, mean of its flows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) wan_rtt_seconds: Option<f64>,
+}
+
+impl Control {
+    /// Everything.
+    pub(super) fn snapshot(&self, now: Instant) -> Snapshot {
+        let cells = self.edge.cells(now).map(|cell| CellStatus {
+            cell: cell.cell.0,
+            state: cell.state.name(),
+            silence_seconds: cell.silence.map(Duration::as_secs_f64),
+            flows: cell.flows,
+        });
+        let ues = self.edge.ues();
+        Snapshot {
+            actuator: match self.kernel {
+                Some(_) => "bpf",
+                None => "pacing",
+            },
+            actuator_error: self.kernel_error.clone(),
+            source_connected: self.pending.is_connected(),
+            reports: ReportCounts::of(self.edge.report_counts(), &self.pending),
+            decisions: self.edge.decisions(),
+            busy_seconds: clock::thread_cpu().as_secs_f64(),
+            cells: cells.collect(),
+            ues: ues.iter().map(|ue| self.status(ue)).collect(),
+        }
+    }
+
+    /// A UE with what its flows are shown.
+    fn status(&self, ue: &UeFlows) -> UeStatus {
+        let held = ue.flows.iter().filter_map(|(id, _)| self.flows.get(id));
+        let flows: Vec<Arc<Flow>> = held.filter_map(|held| held.flow.upgrade()).collect();
+        let sum = |of: fn(&FlowTelemetry) -> Bytes| {
+            let bytes: Bytes = ue.flows.iter().map(|(_, t)| of(t)).sum();
+            bytes.get()
+        };
+        UeStatus {
+            address: ue.address,
+            cell: ue.cell.0,
+            rnti: ue.rnti.0,
+            capacity_bps: ue.capacity.map(units::BitRate::as_bps),
+            flows: ue.flows.len(),
+            slow_flows: flows.iter().filter(|f| f.is_slow()).count(),
+            wan_window_bytes: flows.iter().map(|f| u64::from(f.window.shown())).sum(),
+            ran_window_bytes: flows.iter().map(|f| f.ran_window()).sum(),
+            in_flight_bytes: sum(|t| t.ran_in_flight),
+            buffered_bytes: sum(|t| t.buffered),
+            ran_rtt_seconds: mean(ue.flows.iter().filter_map(|(_, t)| t.ran_srtt)),
+            wan_rtt_seconds: mean(ue.flows.iter().filter_map(|(_, t)| t.wan_srtt)),
+        }
+    }
+}
+
+/// Seconds; none of none.
+fn mean(times: impl Iterator<Item = Duration>) -> Option<f64> {
+    let (sum, n) = times.fold((0.0, 0u32), |(sum, n), t| (sum + t.as_secs_f64(), n + 1));
+    (n > 0).then(|| sum / f64::from(n))
 }

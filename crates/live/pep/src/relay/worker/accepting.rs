@@ -2,12 +2,11 @@
 
 use super::{ACCEPT_BATCH, REST, TOKEN_LISTENER, Worker, token};
 use crate::config::Interception;
-use crate::flow::{Ends, Flow};
+use crate::flow::{Ends, Flow, Window};
 use crate::registry::Full;
 use crate::relay::command::Waker;
 use crate::relay::connection::{Connection, Next, ResetReason, Side};
 use crate::relay::upstream::{Opened, UNSPECIFIED, canonical};
-use crate::window::Window;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::{SocketFlags, acceptfrom_with, getsockname};

@@ -1,6 +1,11 @@
-//! The receive window towards the server, as all threads see it.
+//! What is decided of a flow, and the receive window towards the server, as all threads see it: set by the rule of all
+//! worlds, with the system calls that it takes.
 
+use super::{Flow, Handling};
 use crate::registry::lock;
+use crate::relay::Waker;
+use crate::sys;
+use daemon::clock;
 use edge::wire::{Exact, Relief};
 use edge::{Change, Passing, ServerWindow, ShownWindow};
 use rapid::WanWindow;
@@ -34,6 +39,99 @@ pub(crate) struct Window {
     shown: AtomicU32,
     /// As it is in `rule`.
     is_closed: AtomicBool,
+}
+
+impl Flow {
+    /// The windows were decided.
+    pub(crate) fn decide(&self, windows: &edge::Windows) {
+        self.window.decide(windows.wan);
+        self.is_slow.store(windows.is_slow, Relaxed);
+        self.ran_window.store(windows.ran_window.get(), Relaxed);
+        if let Some(bound) = windows.unsent {
+            let bound = u32::try_from(bound.get()).unwrap_or(u32::MAX);
+            self.unsent_bound.store(bound, Relaxed);
+            self.set_unsent();
+        }
+        self.show_window();
+    }
+
+    /// Bounds what the socket towards the UE takes and has not sent: as configured or by the window,
+    /// and by half of its share of the memory.
+    pub(crate) fn set_unsent(&self) {
+        let bound = match self.unsent_bound.load(Relaxed) {
+            0 => self.most_unsent,
+            bound => bound,
+        };
+        let bound = bound.min(self.window.share() / 2);
+        if self.unsent_set.swap(bound, Relaxed) != bound {
+            // the connection may have gone
+            let _ = sys::set_notsent_lowat(&self.ran, bound);
+        }
+    }
+
+    /// There is no decision any more: the server is shown all that there is.
+    pub(crate) fn release(&self) {
+        self.window.release();
+        self.is_slow.store(false, Relaxed);
+        self.ran_window.store(0, Relaxed);
+        self.meters.ran_unsent.store(0, Relaxed);
+        if self.unsent_bound.swap(0, Relaxed) != 0 {
+            self.set_unsent();
+        }
+        self.set_handling(Handling::Plain);
+        self.show_window();
+    }
+
+    /// Shows the server the window that is decided, for what waits here now. What only the thread can do that
+    /// relays the flow, it is woken for.
+    pub(crate) fn show_window(&self) {
+        let due = self.follow_window(clock::now());
+        let due = due.filter(|change| match change {
+            // by a read of what is unread
+            Change::Credit(_) => self.meters.wan_unread.load(Relaxed) > 0,
+            _ => true,
+        });
+        if let Some(change) = due {
+            // it is to be shown even if less is decided meanwhile: a turn is decided once
+            self.window.set_due(change);
+            self.on_turn(Waker::wake);
+        }
+    }
+
+    /// As [`Self::show_window`] for the thread that relays the flow: what is to be shown at once is returned.
+    pub(crate) fn follow_window(&self, now: Instant) -> Option<Change> {
+        if let Some(wire) = self.wire() {
+            wire.show(&self.wan, || {
+                let (waiting, received) = (self.meters.waiting_down(), self.meters.received());
+                let rtt = self.meters.wan_rtt.smoothed();
+                self.window.exact(waiting, received, rtt)
+            });
+            return None;
+        }
+        let (waiting, received) = (self.meters.waiting_down(), self.meters.received());
+        self.window.follow(now, waiting, received, |bytes| {
+            // a socket that has just been closed by its peer may refuse: it is of no use then
+            let _ = sys::set_window_clamp(&self.wan, bytes);
+        })
+    }
+
+    /// Windows of less than the least cannot be shown any more: no update can be sent.
+    pub(crate) fn cannot_update(&self) {
+        if self.wire().is_some() {
+            self.window.cannot_close();
+            self.show_window();
+        }
+    }
+
+    /// Has a server that has been shown less than a segment for long be shown the least, whatever is decided.
+    pub(crate) fn relieve(&self, now: Instant) {
+        if let Some(wire) = self.wire().filter(|_| self.window.follows_data()) {
+            let received = Bytes::new(self.meters.received());
+            if wire.relieve(now, received, &self.window.exact_relief()) {
+                self.show_window();
+            }
+        }
+    }
 }
 
 impl Window {
@@ -261,96 +359,4 @@ impl Window {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const NOW: Instant = Instant::ZERO;
-    const MSS: u64 = crate::listener::USUAL_MSS as u64;
-
-    fn window() -> Window {
-        Window::new(4_000_000, 4_000_000, true, ShownWindow::default())
-    }
-
-    /// What acknowledgements show from now on, and what is to be shown at once.
-    fn follow(window: &Window, waiting: u64) -> (Option<u32>, Option<Change>) {
-        let mut clamped = None;
-        let change = window.follow(NOW, waiting, 0, |bytes| clamped = Some(bytes));
-        (clamped, change)
-    }
-
-    fn budget(bytes: u64) -> WanWindow {
-        WanWindow::Budget(Bytes::new(bytes))
-    }
-
-    #[test]
-    fn a_decided_window_is_shown_by_the_rule_and_never_more_than_the_share() {
-        let window = window();
-        window.decide(budget(100_000));
-        assert_eq!(follow(&window, 40_000), (Some(60_000), None));
-        assert_eq!(follow(&window, 41_000), (None, None));
-        window.decide(budget(100_000_000));
-        assert_eq!(follow(&window, 0), (Some(4_000_000), None));
-    }
-
-    #[test]
-    fn without_a_decision_the_whole_share_is_shown_once() {
-        let window = Window::new(4_000_000, 10_000, true, ShownWindow::default());
-        assert_eq!(follow(&window, 0), (Some(4_000_000), None));
-        assert_eq!(follow(&window, 0), (None, None));
-    }
-
-    #[test]
-    fn a_closed_window_shows_the_least_until_a_byte_is_left_and_is_opened_at_once() {
-        let window = window();
-        window.decide(budget(100_000));
-        assert_eq!(follow(&window, 100_000), (Some(2 * MSS as u32), None));
-        assert!(window.is_closed() && window.may_block(0));
-        assert_eq!(follow(&window, 100_000), (None, None));
-        let open = Change::Open(Bytes::new(100_000));
-        assert_eq!(follow(&window, 0), (None, Some(open)));
-        window.has_shown(NOW, open, 0);
-        assert!(!window.is_closed() && window.shown() == 100_000);
-        assert_eq!(follow(&window, 0), (None, None));
-    }
-
-    #[test]
-    fn a_closed_window_of_a_released_flow_is_opened_to_the_share() {
-        let window = window();
-        window.decide(budget(0));
-        follow(&window, 0);
-        window.release();
-        assert!(window.follows_data());
-        let open = Some(Change::Open(Bytes::new(4_000_000)));
-        assert_eq!(follow(&window, 0), (None, open));
-    }
-
-    #[test]
-    fn a_flow_that_is_released_while_a_window_is_shown_at_once_has_the_share_with_the_next_data() {
-        let window = window();
-        window.decide(budget(0));
-        follow(&window, 0);
-        window.decide(budget(26_064));
-        // prepared by the thread that relays the flow
-        let open = Change::Open(Bytes::new(26_064));
-        assert_eq!(follow(&window, 0), (None, Some(open)));
-        // by another thread, before it is done
-        window.release();
-        let whole = Change::Open(Bytes::new(4_000_000));
-        assert_eq!(follow(&window, 0), (None, Some(whole)));
-        window.set_due(whole);
-        window.has_shown(NOW, open, 0);
-        assert_eq!(window.take_due(), None, "acknowledgements show it");
-        assert!(window.follows_data());
-        assert_eq!(follow(&window, 0), (Some(4_000_000), None));
-        assert!(!window.follows_data());
-    }
-
-    #[test]
-    fn a_window_that_cannot_be_closed_is_the_least() {
-        let window = window();
-        window.is_established(1_000, false);
-        window.decide(budget(0));
-        assert_eq!(follow(&window, 0), (Some(2_000), None));
-        assert!(!window.is_closed());
-    }
-}
+mod tests;
