@@ -10,18 +10,19 @@
 
 mod bpf;
 mod driver;
+mod handle;
 mod snapshot;
 mod telemetry;
 mod windows;
 
+pub(crate) use handle::ControlHandle;
 pub(crate) use snapshot::{ReportCounts, Snapshot, UeStatus};
 
 use crate::config::Config;
 use crate::flow::Flow;
 use crate::recording::Recording;
-use crate::relay::Seat;
 use crate::reports::{Pending, Place};
-use daemon::clock;
+use daemon::{Seat, clock};
 use dash::RadioMeter;
 use driver::Driver;
 use edge::{Action, Edge, EdgeConfig, State};
@@ -54,7 +55,7 @@ pub(crate) enum ControlEvent {
     /// A new configuration.
     Configure(Arc<Config>),
     /// A snapshot is requested.
-    Snapshot(SyncSender<Snapshot>),
+    Snapshot(SyncSender<Snapshot>, Seat),
     /// The daemon stops: all flows become plain.
     Stop,
 }
@@ -178,7 +179,8 @@ impl Control {
                     self.carry_out(now);
                 }
             }
-            ControlEvent::Snapshot(to) => {
+            ControlEvent::Snapshot(to, seat) => {
+                drop(seat);
                 // the requester may have given up
                 let _ = to.try_send(self.snapshot(now));
             }
