@@ -55,7 +55,7 @@ pub(crate) struct Worker {
     pipes: PipePool,
     /// Those that are to be given a turn, each once, and until the next turn those that have ended meanwhile.
     queue: VecDeque<Key>,
-    /// Those without a pipe, which are given a turn later.
+    /// Those without a pipe, which are given a turn later; those that end meanwhile stay until then, a tenth of a second.
     starved: Vec<Key>,
     starved_until: Instant,
     now: Instant,
