@@ -87,6 +87,9 @@ fn every_fuzz_target_has_small_seeds_of_its_own() {
 #[test]
 fn seeds_are_what_their_targets_read() {
     use targets::radio_reports::{Source, reports_in};
+    for seed in seeds_of("tunnel_notices") {
+        assert!(tunnel::count_notices(&seed) > 0);
+    }
     let sources = [
         "srsran",
         "flexric",

@@ -7,6 +7,7 @@
 //!   SIGTERM, SIGINT --> Termination                      Backoff, LogLimit: how often again
 //!   /metrics, /status, /healthz <-- metrics (Site, Page, Server)
 //!   connections of strangers --> Connections: places, and who gives way
+//!   queues between threads --> Seats: how many may wait
 //!   admin socket, a JSON object a line <-- admin; its file <-- socket
 //! ```
 //!
@@ -23,6 +24,7 @@ mod log;
 pub mod metrics;
 mod notify;
 mod places;
+mod seats;
 mod signals;
 pub mod socket;
 mod source;
@@ -32,5 +34,6 @@ pub use limit::LogLimit;
 pub use log::{Log, lost_log_lines, start_log};
 pub use notify::notify;
 pub use places::{Connections, Standing, gives_way};
+pub use seats::{Seat, Seats};
 pub use signals::Termination;
 pub use source::{client_address, source_network};

@@ -1,7 +1,7 @@
 //! The daemon as a whole: it starts and stops the parts, reloads, and hands over.
 
 use crate::config::{Config, Interception as Way};
-use crate::control::{Control, ControlEvent, Snapshot};
+use crate::control::{Control, ControlEvent, ControlHandle, Snapshot};
 use crate::dashboard;
 use crate::error::PepError;
 use crate::intercept::{Interception, Openings};
@@ -28,9 +28,6 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use units::Instant;
 
-/// The control thread must have answered by then.
-const SNAPSHOT_TIMEOUT: Duration = Duration::from_millis(500);
-
 /// How the daemon is started.
 #[derive(Clone, Debug)]
 pub struct Start {
@@ -51,7 +48,7 @@ pub(crate) struct Core {
     /// Taken after `interception` where both are.
     upgrade: Mutex<Predecessor>,
     workers: Vec<WorkerHandle>,
-    control: Option<Sender<ControlEvent>>,
+    control: Option<ControlHandle>,
 }
 
 impl Core {
@@ -62,12 +59,7 @@ impl Core {
 
     /// The state of the control thread.
     pub(crate) fn snapshot(&self) -> Option<Snapshot> {
-        let (to, answer) = mpsc::sync_channel(1);
-        self.control
-            .as_ref()?
-            .send(ControlEvent::Snapshot(to))
-            .ok()?;
-        answer.recv_timeout(SNAPSHOT_TIMEOUT).ok()
+        self.control.as_ref()?.snapshot()
     }
 
     /// False if a hand-over is under way already, or nothing is left to be handed over.
@@ -194,8 +186,7 @@ impl Core {
         drop(held);
         self.shared.set_config(config);
         if let Some(control) = &self.control {
-            // a control thread that has ended needs no configuration
-            let _ = control.send(ControlEvent::Configure(self.shared.config()));
+            control.configure(self.shared.config());
         }
         tracing::info!("configuration reloaded");
     }
@@ -258,6 +249,7 @@ impl ControlParts {
         let recorded = config.record.as_ref().map(recording::begin).transpose()?;
         let (recording, writer) = recorded.unzip();
         let pending = Arc::<Pending>::default();
+        // each kind of event has its own bound: `Seats` of notices and of requests, and `Pending` of reports
         let (sender, events) = mpsc::channel();
         let stop = Arc::new(AtomicBool::new(false));
         let source = config.reports.source.clone();
@@ -527,11 +519,11 @@ impl Threads {
         &mut self,
         shared: &Arc<Shared>,
         control: Option<ControlParts>,
-    ) -> Result<(Vec<WorkerHandle>, Option<Sender<ControlEvent>>), PepError> {
-        let mut sender = None;
+    ) -> Result<(Vec<WorkerHandle>, Option<ControlHandle>), PepError> {
+        let mut handle = None;
         if let Some(parts) = control {
             shared.set_control(Channel::new(parts.sender.clone()));
-            sender = Some(parts.sender.clone());
+            handle = Some(ControlHandle::new(parts.sender.clone()));
             let (control, events) = (parts.control, parts.events);
             let thread = spawn("control", move || control.run(&events))?;
             self.unstarted = parts.writer;
@@ -551,7 +543,7 @@ impl Threads {
         let (shared, workers) = (Arc::clone(shared), handles.clone());
         spawn("memory", move || memory::run(&shared, &workers, &stopped))?;
         self.memory = Some(stop);
-        Ok((handles, sender))
+        Ok((handles, handle))
     }
 
     /// Ends the wait for signals when the last worker has ended.

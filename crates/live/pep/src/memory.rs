@@ -8,7 +8,7 @@
 use crate::config::Limits;
 use crate::flow::Flow;
 use crate::registry::MIN_SHARE;
-use crate::relay::{WorkerCommand, WorkerHandle};
+use crate::relay::WorkerHandle;
 use crate::shared::Shared;
 use crate::sys;
 use daemon::clock;
@@ -153,7 +153,7 @@ pub(crate) fn run(shared: &Shared, workers: &[WorkerHandle], stop: &Receiver<()>
         if !look.resets.is_empty() {
             let resets: Arc<[u64]> = look.resets.into();
             for worker in workers {
-                worker.send(WorkerCommand::Reset(Arc::clone(&resets)));
+                worker.reset(Arc::clone(&resets));
             }
         }
     }

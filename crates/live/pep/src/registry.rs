@@ -84,6 +84,11 @@ pub(crate) const MIN_SHARE: u64 = 65_536;
 /// bytes of kernel memory at most.
 const LOOK_PART: u64 = 16;
 
+/// Bytes whose reading makes a look due, of those that may be held.
+pub(crate) fn look_at(memory: Bytes) -> u64 {
+    memory.get() / LOOK_PART
+}
+
 /// What a panicked thread left is still a map.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -221,7 +226,7 @@ impl Registry {
     pub(crate) fn on_read(&self, ue: &UeCounters, limits: &Limits, bytes: usize) -> bool {
         let bytes = bytes as u64;
         let crosses = |unlooked: &AtomicU64, memory: Bytes| {
-            let part = memory.get() / LOOK_PART;
+            let part = look_at(memory);
             let before = unlooked.fetch_add(bytes, Relaxed);
             before < part && before + bytes >= part
         };

@@ -8,14 +8,12 @@ use std::collections::VecDeque;
 /// Bytes of one piece of memory: several reads of the largest packet, and what its segments' headers
 /// add to it at the smallest segment size of TCP.
 const PIECE: usize = 256 * 1024;
-/// Pieces looked at for one that is free again.
-const LOOKS: usize = 4;
 
 /// Where packets are written.
 #[derive(Debug)]
 pub(crate) struct Arena {
     current: BytesMut,
-    /// Used up, and perhaps free again; the oldest first.
+    /// Used up, and perhaps free again; first those not looked at for the longest time.
     retired: VecDeque<BytesMut>,
 }
 
@@ -44,11 +42,17 @@ impl Arena {
         self.current.split_to(length).freeze()
     }
 
-    /// A piece all slices of which are gone.
+    /// A piece all slices of which are gone, if there is one: were only some looked at, packets that wait for a peer that takes
+    /// nothing would have memory grow by all that others send. One that is held has its turn again after the others.
     fn free(&mut self) -> Option<BytesMut> {
-        let free = (0..self.retired.len().min(LOOKS))
-            .find(|i| sys::reclaim(&mut self.retired[*i], PIECE))?;
-        self.retired.remove(free)
+        for _ in 0..self.retired.len() {
+            let mut piece = self.retired.pop_front()?;
+            if sys::reclaim(&mut piece, PIECE) {
+                return Some(piece);
+            }
+            self.retired.push_back(piece);
+        }
+        None
     }
 }
 
@@ -75,5 +79,21 @@ mod tests {
             }
         }
         assert!(arena.retired.len() < 6, "{} pieces", arena.retired.len());
+    }
+
+    /// A peer that takes nothing has the oldest pieces held, while others' packets come and go.
+    #[test]
+    fn what_a_peer_has_held_does_not_have_more_taken_for_others() {
+        let mut arena = Arena::new();
+        let mut held = Vec::new();
+        while arena.retired.len() < 8 {
+            arena.room(1_400);
+            held.push(arena.take(1_400));
+        }
+        for _ in 0..200 * PIECE / 1_400 {
+            arena.room(1_400);
+            drop(arena.take(1_400));
+        }
+        assert!(arena.retired.len() <= 10, "{} pieces", arena.retired.len());
     }
 }

@@ -11,7 +11,7 @@ use crate::server::Server;
 use crate::status::Status;
 use crate::{admin, limits, metrics, radio};
 use daemon::metrics::Server as MetricsServer;
-use daemon::{clock, notify, start_log};
+use daemon::{Seats, clock, notify, start_log};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::net::SocketAddr;
@@ -21,6 +21,10 @@ use std::time::Duration;
 
 /// The thread that moves packets must have answered by then.
 const TIMEOUT: Duration = Duration::from_millis(1_000);
+
+/// Requests that may wait for that thread. One whose requester has given up still does: at `/metrics` any host that
+/// reaches it requests one after the other, however long the thread is busy.
+const MAX_REQUESTS: usize = 64;
 
 /// How the daemon is started.
 #[derive(Clone, Debug)]
@@ -36,6 +40,7 @@ pub struct Start {
 pub(crate) struct Handle {
     commands: Sender<Command>,
     waker: Waker,
+    requests: Seats,
     /// Where paths go that name no server.
     pub(crate) remote: Option<SocketAddr>,
 }
@@ -47,19 +52,22 @@ impl Handle {
         is_sent
     }
 
-    /// How the tunnel stands; none if it does not answer.
+    /// How the tunnel stands; none if it does not answer, or as many requests wait as may.
     pub(crate) fn status(&self) -> Option<Status> {
+        let seat = self.requests.take()?;
         let (to, answer) = mpsc::channel();
-        self.send(Command::Status(to));
+        self.send(Command::Status(to, seat));
         answer.recv_timeout(TIMEOUT).ok()
     }
 
     /// Changes something; the result states what was done.
     pub(crate) fn change(&self, change: Change) -> Result<String, String> {
+        let no_answer = || "the tunnel does not answer".to_owned();
+        let seat = self.requests.take().ok_or_else(no_answer)?;
         let (to, answer) = mpsc::channel();
-        self.send(Command::Change(change, to));
-        let no_answer = |_| "the tunnel does not answer".to_owned();
-        answer.recv_timeout(TIMEOUT).map_err(no_answer)?
+        self.send(Command::Change(change, to, seat));
+        let answer = answer.recv_timeout(TIMEOUT);
+        answer.map_err(|_| no_answer())?
     }
 }
 
@@ -80,6 +88,7 @@ pub fn run(start: &Start) -> Result<(), TunnelError> {
     let handle = Handle {
         commands,
         waker: waker.clone(),
+        requests: Seats::new(MAX_REQUESTS),
         remote: admin::default_remote(config),
     };
     let signals = Signals::new([SIGTERM, SIGINT, SIGHUP])
@@ -174,4 +183,36 @@ fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<(), TunnelEr
         .spawn(run)
         .map(drop)
         .map_err(|error| TunnelError::system(format!("the thread {name} cannot be started"), error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// More requests than may wait, of as many hosts, while the thread that moves packets takes nothing.
+    #[test]
+    fn requests_that_wait_are_bounded() {
+        let (commands, received) = mpsc::channel();
+        let handle = Handle {
+            commands,
+            waker: Waker::new().expect("an eventfd"),
+            requests: Seats::new(MAX_REQUESTS),
+            remote: None,
+        };
+        std::thread::scope(|scope| {
+            for i in 0..2 * MAX_REQUESTS {
+                let handle = handle.clone();
+                scope.spawn(move || match i % 2 {
+                    0 => assert!(handle.status().is_none()),
+                    _ => drop(
+                        handle
+                            .change(Change::RemovePath(String::new()))
+                            .expect_err("none"),
+                    ),
+                });
+            }
+        });
+        assert_eq!(received.try_iter().count(), MAX_REQUESTS);
+        assert!(handle.requests.take().is_some(), "what is taken makes room");
+    }
 }

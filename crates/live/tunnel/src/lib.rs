@@ -41,6 +41,7 @@ mod udp;
 
 pub use self::daemon::{Start, run};
 pub use admin::{check_request, request};
+pub use client::count_notices;
 pub use config::{
     Carrier, ClientConfig, ClientEnd, Config, ConfigError, End, InterfaceAddress, Network, PORT,
     ParseInterfaceAddressError, PathConfig, Role, ServerConfig, TunConfig,

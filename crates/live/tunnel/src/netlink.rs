@@ -99,7 +99,7 @@ impl AsFd for Netlink {
 }
 
 /// The messages of a datagram; those of other kinds, and what is cut off, are left out.
-fn notices(mut bytes: &[u8], take: &mut Vec<Notice>) {
+pub(crate) fn notices(mut bytes: &[u8], take: &mut Vec<Notice>) {
     while let (Some(length), Some(kind), Some(flags)) =
         (word(bytes, 0), half(bytes, 4), half(bytes, 6))
     {
@@ -301,6 +301,23 @@ mod tests {
         #[test]
         fn any_bytes_are_read(bytes: Vec<u8>) {
             read(&bytes);
+        }
+
+        /// Messages in one datagram are read as each alone.
+        #[test]
+        fn messages_are_read_one_by_one(
+            bodies in proptest::collection::vec((16u16..26, proptest::collection::vec(0u8..9, 0..60)), 0..6),
+        ) {
+            let pad = |mut bytes: Vec<u8>| {
+                bytes.resize(bytes.len().next_multiple_of(4), 0);
+                bytes
+            };
+            let all: Vec<Vec<u8>> = bodies
+                .iter()
+                .map(|(kind, body)| pad(datagram(*kind, 0, body, &[])))
+                .collect();
+            let alone: Vec<Notice> = all.iter().flat_map(|bytes| read(bytes)).collect();
+            prop_assert_eq!(read(&all.concat()), alone);
         }
 
         /// With headers that fit, what is inside is any bytes.

@@ -6,6 +6,7 @@ use crate::inside::Inside;
 use crate::poller::{Poller, Token, Waker};
 use crate::radio::UeState;
 use crate::status::Status;
+use daemon::Seat;
 use daemon::clock::now as monotonic_now;
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender};
@@ -20,14 +21,15 @@ pub(crate) const FIRST: u64 = 2;
 /// How often what is slow is looked after: paths that could not be opened, MTUs.
 const CHORES: Duration = Duration::from_millis(250);
 
-/// What other threads request of this one.
+/// What other threads request of this one. Those that anyone but the user that it runs as can cause have a seat in the
+/// channel.
 pub(crate) enum Command {
     /// How it stands.
-    Status(Sender<Status>),
+    Status(Sender<Status>, Seat),
     /// To change something while it runs; the answer is what was done, or the reason why it was not.
-    Change(Change, Sender<Result<String, String>>),
+    Change(Change, Sender<Result<String, String>>, Seat),
     /// What the radio under some paths can carry.
-    Radio(Vec<UeState>),
+    Radio(Vec<UeState>, Seat),
     /// To end.
     Stop,
 }
@@ -161,14 +163,14 @@ impl<O: Outside> PacketThread<O> {
         self.waker.clear();
         while let Ok(command) = self.commands.try_recv() {
             match command {
-                Command::Status(answer) => {
+                Command::Status(answer, _seat) => {
                     let uptime = now.saturating_since(self.began);
                     let mut status = Status::new(&self.inside, uptime);
                     self.outside.status(now, &mut status);
                     // the requester may have gone
                     let _ = answer.send(status);
                 }
-                Command::Change(change, answer) => {
+                Command::Change(change, answer, _seat) => {
                     let done = self.outside.change(now, change);
                     match &done {
                         Ok(what) => tracing::info!("{what}"),
@@ -176,7 +178,7 @@ impl<O: Outside> PacketThread<O> {
                     }
                     let _ = answer.send(done);
                 }
-                Command::Radio(states) => self.outside.on_radio(now, &states),
+                Command::Radio(states, _seat) => self.outside.on_radio(now, &states),
                 Command::Stop => {
                     self.ending.get_or_insert(now + CLOSE_TIMEOUT);
                 }

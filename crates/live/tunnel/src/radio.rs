@@ -7,14 +7,14 @@
 use crate::daemon::Handle;
 use crate::packet_thread::Command;
 use cc::RadioState;
-use daemon::clock;
+use daemon::{Seats, clock};
 use dash::RadioMeter;
 use report_source::{Follower, Gate, Peers, ReportSource};
 use rnis::identity::UeMap;
 use rnis::intake::IntakeCounts;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use units::Duration;
 
@@ -57,17 +57,11 @@ pub(crate) struct Counts(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     gate: Mutex<IntakeCounts>,
-    pending: AtomicUsize,
     dropped: AtomicU64,
     connected: AtomicU64,
 }
 
 impl Counts {
-    /// A report has left the queue.
-    pub(crate) fn taken(&self) {
-        self.0.pending.fetch_sub(1, Relaxed);
-    }
-
     /// What the status shows, by outcome.
     pub(crate) fn by_outcome(&self) -> BTreeMap<&'static str, u64> {
         let gate = *self.0.gate.lock().unwrap_or_else(PoisonError::into_inner);
@@ -100,6 +94,7 @@ pub(crate) fn read(
         is_foreign: config.source.is_foreign(),
         handle,
         counts,
+        seats: Seats::new(MAX_PENDING),
         meter,
     };
     config.source.follow(Peers::Own, &mut inlet, || false);
@@ -110,6 +105,7 @@ struct Inlet {
     is_foreign: bool,
     handle: Handle,
     counts: Counts,
+    seats: Seats,
     /// Shows reports to viewers of the dashboard.
     meter: Option<RadioMeter>,
 }
@@ -145,11 +141,9 @@ impl Follower for Inlet {
             })
         });
         let states: Vec<UeState> = states.collect();
-        if shared.pending.load(Relaxed) >= MAX_PENDING {
-            shared.dropped.fetch_add(1, Relaxed);
-            return;
+        match self.seats.take() {
+            Some(seat) => drop(self.handle.send(Command::Radio(states, seat))),
+            None => drop(shared.dropped.fetch_add(1, Relaxed)),
         }
-        shared.pending.fetch_add(1, Relaxed);
-        self.handle.send(Command::Radio(states));
     }
 }

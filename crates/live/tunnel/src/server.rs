@@ -475,7 +475,6 @@ impl Outside for Server {
     }
 
     fn on_radio(&mut self, now: Instant, states: &[UeState]) {
-        self.reports.taken();
         let Some(config) = self.reports_config() else {
             return;
         };

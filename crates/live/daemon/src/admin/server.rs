@@ -1,10 +1,10 @@
 //! The daemon's end of the admin socket.
 
+use crate::seats::Seats;
 use serde::Serialize;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 /// Name of the threads that answer requests. A panic in one ends its request only: a program that aborts at
@@ -27,13 +27,13 @@ where
     A: Fn(&[u8], &mut UnixStream) -> io::Result<()> + Send + Sync + 'static,
 {
     let answer = Arc::new(answer);
-    let serving = Arc::new(AtomicUsize::new(0));
+    let places = Seats::new(MAX_CONNECTIONS);
     loop {
         let Ok((stream, _)) = listener.accept() else {
             std::thread::sleep(RETRY_INTERVAL);
             continue;
         };
-        let Some(place) = Place::take(&serving) else {
+        let Some(place) = places.take() else {
             continue;
         };
         let answer = Arc::clone(&answer);
@@ -71,23 +71,6 @@ pub fn write_json(stream: &mut UnixStream, value: &impl Serialize) -> io::Result
     stream.write_all(&line)
 }
 
-/// A request's place among those that are answered at once; given back however its thread ends.
-struct Place(Arc<AtomicUsize>);
-
-impl Place {
-    fn take(serving: &Arc<AtomicUsize>) -> Option<Self> {
-        let place = Self(Arc::clone(serving));
-        // dropped without one, it takes itself back
-        (serving.fetch_add(1, Relaxed) < MAX_CONNECTIONS).then_some(place)
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Relaxed);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::{ClientError, MODE, request};
@@ -95,24 +78,6 @@ mod tests {
     use crate::socket::bind;
     use serde_json::{Value, json};
     use std::path::Path;
-
-    #[test]
-    fn places_are_given_back_by_threads_that_panic_too() {
-        let serving = Arc::new(AtomicUsize::new(0));
-        let places: Vec<_> = (0..MAX_CONNECTIONS)
-            .map_while(|_| Place::take(&serving))
-            .collect();
-        assert_eq!(places.len(), MAX_CONNECTIONS);
-        assert!(Place::take(&serving).is_none());
-        drop(places);
-        let place = Place::take(&serving).expect("free");
-        let thread = std::thread::spawn(move || {
-            let _place = place;
-            panic!("a page that cannot be made");
-        });
-        assert!(thread.join().is_err());
-        assert_eq!(serving.load(Relaxed), 0);
-    }
 
     /// Answers with the length of the request; `x` is a request whose code panics, `no` one without JSON.
     fn start(path: &Path) {

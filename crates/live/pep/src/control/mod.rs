@@ -9,20 +9,21 @@
 //! ```
 
 mod bpf;
+mod handle;
 mod held;
 mod snapshot;
 mod telemetry;
 
+pub(crate) use handle::ControlHandle;
 pub(crate) use snapshot::{Snapshot, UeStatus};
 
 use crate::config::Config;
 use crate::flow::Flow;
 use crate::recording::Recording;
-use crate::relay::Seat;
 use crate::reports::{Pending, Place};
 use crate::sys;
 use bpf::Kernel;
-use daemon::clock;
+use daemon::{Seat, clock};
 use dash::RadioMeter;
 use edge::{Action, Actuator, Edge, EdgeConfig, State, Windows};
 use held::{Handle, Held};
@@ -56,7 +57,7 @@ pub(crate) enum ControlEvent {
     /// A new configuration.
     Configure(Arc<Config>),
     /// A snapshot is requested.
-    Snapshot(SyncSender<Snapshot>),
+    Snapshot(SyncSender<Snapshot>, Seat),
     /// The daemon stops: all flows become plain.
     Stop,
 }
@@ -189,7 +190,8 @@ impl Control {
                     self.carry_out(now);
                 }
             }
-            ControlEvent::Snapshot(to) => {
+            ControlEvent::Snapshot(to, seat) => {
+                drop(seat);
                 // the requester may have given up
                 let _ = to.try_send(self.snapshot(now));
             }

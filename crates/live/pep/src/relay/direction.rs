@@ -371,3 +371,58 @@ impl<B: Holds> Direction<B> {
         self.urgent = None;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::model::LIMITS;
+    use super::super::pipe::PipePool;
+    use super::*;
+    use std::io::Write as _;
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
+
+    /// A direction reads all but the last of the bytes that make a look at memory due; that byte's read is the one that
+    /// makes it due only if those before it were counted, of the UE and in all.
+    #[test]
+    fn what_a_direction_reads_counts_for_the_next_look_at_memory() {
+        let look_at = crate::registry::look_at(LIMITS.memory_per_ue);
+        let (registry, ue) = (Registry::default(), UeCounters::default());
+        let mut pipes = PipePool::new(65_536);
+        let mut means = Means {
+            pipes: &mut pipes,
+            registry: &registry,
+            limits: &LIMITS,
+        };
+        let pair = || {
+            let (far, near) = UnixStream::pair().expect("a pair");
+            near.set_nonblocking(true).expect("nonblocking");
+            (far, OwnedFd::from(near))
+        };
+        let ((mut server, wan), (_client, ran)) = (pair(), pair());
+        let mut ready = [(); 2].map(|()| Readiness {
+            can_read: true,
+            can_write: true,
+            ..Readiness::default()
+        });
+        let [of_wan, of_ran] = &mut ready;
+        let (mut from, mut to) = (
+            End {
+                socket: &wan,
+                ready: of_wan,
+            },
+            End {
+                socket: &ran,
+                ready: of_ran,
+            },
+        );
+        let sent = vec![7; usize::try_from(look_at - 1).expect("little")];
+        server.write_all(&sent).expect("sent");
+        let moved = Direction::default()
+            .advance(&mut means, &ue, &mut from, &mut to)
+            .expect("moved");
+        assert_eq!((moved.read, moved.written), (sent.len(), sent.len()));
+        let of_other = UeCounters::default();
+        assert!(!registry.on_read(&of_other, &LIMITS, 1), "of another UE");
+        assert!(registry.on_read(&ue, &LIMITS, 1));
+    }
+}

@@ -21,7 +21,7 @@ mod worker;
 
 pub(crate) use command::{Waker, WorkerCommand, WorkerHandle};
 pub(crate) use credit::is_permitted as can_show_windows_at_once;
-pub(crate) use notices::{Channel, Seat};
+pub(crate) use notices::Channel;
 pub(crate) use pipe::IDLE_PIPES;
 pub(crate) use upstream::{Upstream, prepare_end, set_keepalive, set_receive_buffer};
 pub(crate) use worker::Worker;

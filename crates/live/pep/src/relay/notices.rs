@@ -1,51 +1,33 @@
 //! What the control thread is notified of: flows that have begun and ended.
 //!
-//! The channel to it takes [`MAX_WAITING`] such notices of all workers. Those that find no place wait with their worker:
+//! The channel to it takes [`MAX_WAITING`] such notices of all workers. Those that find no seat wait with their worker:
 //! ends before beginnings, and of a flow that ends before its beginning was sent nothing. So no more wait there than
 //! twice the connections that there may be, however long the control thread is busy and however many come and go.
 
 use crate::control::ControlEvent;
 use crate::flow::Flow;
+use daemon::Seats;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Weak};
 
 /// Notices that wait in the channel, of all workers.
 const MAX_WAITING: usize = 4_096;
 
-/// Where notices are sent to; clones share its places.
+/// Where notices are sent to; clones share its seats.
 #[derive(Clone, Debug)]
 pub(crate) struct Channel {
     to: Sender<ControlEvent>,
-    waiting: Arc<AtomicUsize>,
+    seats: Seats,
 }
 
-/// A notice's place in the channel.
-#[derive(Debug)]
-pub(crate) struct Seat(Arc<AtomicUsize>);
-
 impl Channel {
-    /// With all places free.
+    /// With all seats free.
     pub(crate) fn new(to: Sender<ControlEvent>) -> Self {
         Self {
             to,
-            waiting: Arc::default(),
+            seats: Seats::new(MAX_WAITING),
         }
-    }
-
-    fn seat(&self) -> Option<Seat> {
-        if self.waiting.fetch_add(1, Relaxed) < MAX_WAITING {
-            return Some(Seat(Arc::clone(&self.waiting)));
-        }
-        self.waiting.fetch_sub(1, Relaxed);
-        None
-    }
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Relaxed);
     }
 }
 
@@ -127,15 +109,15 @@ impl Notices {
         self.send();
     }
 
-    /// Some wait for a place.
+    /// Some wait for a seat.
     pub(super) fn is_waiting(&self) -> bool {
         self.backlog.len() > 0
     }
 
-    /// Sends as many as there are places for.
+    /// Sends as many as there are seats for.
     pub(super) fn send(&mut self) {
         while self.is_waiting()
-            && let Some(seat) = self.channel.seat()
+            && let Some(seat) = self.channel.seats.take()
             && let Some(notice) = self.backlog.next()
         {
             let event = match notice {
@@ -191,7 +173,7 @@ mod tests {
         }
         assert_eq!(opened - closed.len(), LIVE as usize);
         assert!(workers.iter().all(|worker| !worker.is_waiting()));
-        assert_eq!(channel.waiting.load(Relaxed), 0);
+        assert_eq!(channel.seats.taken(), 0);
     }
 
     proptest! {

@@ -53,8 +53,9 @@ pub(crate) struct Worker {
     resume_at: Option<Instant>,
     connections: Slab<Connection>,
     pipes: PipePool,
+    /// Those that are to be given a turn, each once, and until the next turn those that have ended meanwhile.
     queue: VecDeque<Key>,
-    /// Those without a pipe, which are given a turn later.
+    /// Those without a pipe, which are given a turn later; those that end meanwhile stay until then, a tenth of a second.
     starved: Vec<Key>,
     starved_until: Instant,
     now: Instant,
@@ -73,10 +74,7 @@ impl Worker {
         epoll::add(&epoll, &wake, token, EventFlags::IN).map_err(system)?;
         let (sender, commands) = mpsc::channel();
         let wake = Arc::new(wake);
-        let handle = WorkerHandle {
-            sender,
-            wake: Arc::clone(&wake),
-        };
+        let handle = WorkerHandle::new(sender, Arc::clone(&wake));
         let config = shared.config();
         let worker = Self {
             version: shared.version(),
@@ -276,7 +274,7 @@ impl Worker {
                     self.resume_at = None;
                     self.ends_at = Some(at);
                 }
-                WorkerCommand::Reset(flows) => self.reset_for_memory(&flows),
+                WorkerCommand::Reset(flows, _seat) => self.reset_for_memory(&flows),
                 WorkerCommand::Turn(key) => {
                     if let Some(connection) = self.connections.get_mut(key) {
                         connection.flow.on_turn(Waker::has_turn);
@@ -292,12 +290,11 @@ impl Worker {
         }
     }
 
+    /// Resets these flows, in the order of their numbers.
     fn reset_for_memory(&mut self, flows: &[u64]) {
-        let keys: Vec<Key> = self
-            .connections
-            .iter()
-            .filter_map(|(key, c)| flows.contains(&c.flow.id).then_some(key))
-            .collect();
+        let is_meant = |connection: &Connection| flows.binary_search(&connection.flow.id).is_ok();
+        let meant = self.connections.iter().filter(|(_, c)| is_meant(c));
+        let keys: Vec<Key> = meant.map(|(key, _)| key).collect();
         for key in keys {
             self.end(key, Next::Reset(ResetReason::Memory));
         }

@@ -5,6 +5,8 @@ mod changes;
 mod links;
 mod network;
 
+pub use network::count_notices;
+
 use crate::arena::Arena;
 use crate::config::{Carrier, ClientEnd, Config, End, PathConfig};
 use crate::error::TunnelError;

@@ -3,7 +3,7 @@
 use super::Client;
 use super::links::LivePath;
 use crate::link::Way;
-use crate::netlink::{Message, Netlink, Notice};
+use crate::netlink::{Message, Netlink, Notice, notices};
 use crate::poller::{Poller, Token};
 use multipath::client::{ClientPathId, NetworkEvent};
 use std::collections::BTreeMap;
@@ -32,6 +32,15 @@ enum Concern {
     Route(Option<String>),
     /// An address is gone: paths that send from it.
     Address(IpAddr),
+}
+
+/// Messages that the kernel's notices in any bytes have for a client, after what they mean to its paths has been found.
+pub fn count_notices(bytes: &[u8]) -> usize {
+    let mut all = Vec::new();
+    notices(bytes, &mut all);
+    let count = all.len();
+    Network::new("brimful0").concerns(all);
+    count
 }
 
 impl Network {
