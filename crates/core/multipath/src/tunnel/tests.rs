@@ -520,7 +520,7 @@ fn a_radio_report_counts_until_its_limit_of_age() {
         };
         let mut pair = Pair::opened("aware", config, controller("bbr"));
         let (made_at, path) = (pair.now, pair.client.paths[0].id);
-        let state = cc::RadioState {
+        let state = RadioState {
             tbs: Bytes::new(1_000),
             best_tbs: Bytes::new(1_000),
             harq_processes: 16,
@@ -537,7 +537,10 @@ fn a_radio_report_counts_until_its_limit_of_age() {
         pair.client.on_radio(made_at, path, &state, slot);
         let rate = |age: Duration| {
             let stats = pair.client.path_stats(made_at + age, path);
-            stats.expect("the path").radio_rate.map(|rate| rate.as_bps())
+            stats
+                .expect("the path")
+                .radio_rate
+                .map(|rate| rate.as_bps())
         };
         assert_eq!(rate(max_age), Some(8_000_000));
         assert_eq!(rate(max_age + Duration::from_nanos(1)), None);
