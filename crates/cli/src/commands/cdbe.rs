@@ -74,8 +74,8 @@ pub(crate) struct AttachArgs {
     /// Only services at these ports; may be given several times [default: all]
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     port: Vec<u16>,
-    /// Equations: paper or default [default: default]
-    #[arg(long, value_name = "MODE", value_parser = mode)]
+    /// Equations
+    #[arg(long, value_name = "MODE", help = mode_help(), value_parser = mode)]
     mode: Option<Mode>,
     /// Name of the congestion control, at most 15 characters [default: brimful_cdbe]
     #[arg(long, value_name = "NAME")]
@@ -85,9 +85,17 @@ pub(crate) struct AttachArgs {
     stats: Option<Duration>,
 }
 
+fn mode_help() -> String {
+    let default = Mode::default().name();
+    format!(
+        "Equations: {} [default: {default}]",
+        Mode::NAMES.join(" or ")
+    )
+}
+
 /// A mode by its name.
 fn mode(text: &str) -> Result<Mode, String> {
-    Mode::from_name(text).ok_or_else(|| "expected paper or default".to_owned())
+    Mode::from_name(text).ok_or_else(|| format!("expected {}", Mode::NAMES.join(" or ")))
 }
 
 /// Runs a command of CDBE.

@@ -60,6 +60,12 @@ pub(crate) enum TunnelCommand {
     Path(PathCommand),
 }
 
+fn scheduler_help() -> String {
+    let names = tunnel::scheduler::names().join(", ");
+    let default = tunnel::scheduler::DEFAULT;
+    format!("Which path a packet takes: one of {names} [default: {default}]")
+}
+
 /// What both ends have.
 #[derive(Debug, Args)]
 pub(crate) struct CommonArgs {
@@ -83,8 +89,8 @@ pub(crate) struct CommonArgs {
     /// Address of the TUN device with the length of its network; may be given several times
     #[arg(long, value_name = "ADDRESS", conflicts_with = "config")]
     address: Vec<InterfaceAddress>,
-    /// Which path a packet takes: cpf, srtt, rr, redundant, otias or aware [default: aware]
-    #[arg(long, value_name = "NAME", conflicts_with = "config")]
+    /// Which path a packet takes
+    #[arg(long, value_name = "NAME", help = scheduler_help(), conflicts_with = "config")]
     scheduler: Option<String>,
     /// Send lost packets again until they are so old [default: never]
     #[arg(long, value_name = "TIME", conflicts_with = "config")]

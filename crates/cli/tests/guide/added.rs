@@ -92,8 +92,9 @@ const ADDITIONS: [Addition; 4] = [
             ),
             (
                 "crates/core/multipath/src/scheduler/mod.rs",
-                "    Entry::new(\"srtt\", || Box::new(ShortestRtt)),\n",
-                "    Entry::new(\"fewest\", || Box::new(Fewest)),\n",
+                "    Entry::new(\"srtt\", \"the one with the lowest round-trip time\", || {\n        \
+                 Box::new(ShortestRtt)\n    }),\n",
+                "    Entry::new(\"fewest\", \"that with the fewest in flight\", || Box::new(Fewest)),\n",
             ),
         ],
     },

@@ -7,6 +7,7 @@ mod code;
 mod commands;
 mod links;
 mod results;
+mod tunnel;
 
 use std::fs;
 use std::path::{Path, PathBuf};

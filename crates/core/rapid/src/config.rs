@@ -14,6 +14,16 @@ pub enum Mode {
     Default,
 }
 
+impl Mode {
+    /// Its name in files and results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Paper => "paper",
+            Self::Default => "default",
+        }
+    }
+}
+
 /// A part of mode `default` that the paper does not have, for experiments that leave one out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

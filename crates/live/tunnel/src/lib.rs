@@ -52,6 +52,7 @@ pub use inner::check_inner;
 pub use key::{Key, KeyError};
 pub use metrics::metrics_status;
 pub use multipath::client::Supervision;
+pub use multipath::scheduler;
 pub use pending::PendingLimits;
 pub use radio::ReportsConfig;
 pub use report_source::ReportSource;

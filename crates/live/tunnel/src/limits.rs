@@ -1,6 +1,6 @@
 //! What the tunnel is made with: sizes, times, and the core's configuration from ours.
 
-use crate::config::{Carrier, Config, controllers};
+use crate::config::{Carrier, Config};
 use crate::error::TunnelError;
 use crate::inner::MIN_MTU;
 use crate::key::Key;
@@ -42,7 +42,7 @@ pub(crate) fn pre_shared(key: &Key) -> Result<PreSharedKey, TunnelError> {
 /// The core's name of a path's controller. A TCP connection has the kernel's, and the core needs
 /// none for it.
 pub(crate) fn controller(name: &str) -> &'static str {
-    let all = controllers(Carrier::Dccp);
+    let all = Carrier::Dccp.controllers();
     let found = all.iter().find(|known| **known == name);
     found.copied().unwrap_or(all[0])
 }

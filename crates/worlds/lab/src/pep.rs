@@ -6,7 +6,6 @@ use crate::cleanup::Folder;
 use crate::names::{RAN_DEVICE, UE_PREFIX, WAN_DEVICE};
 use crate::namespace::Namespace;
 use edge::{Actuator, EdgeConfig};
-use rapid::Mode;
 use scenario::{AccessSpec, PepMode, PepSpec, WindowControl};
 use std::fs;
 use std::io::{Read, Write};
@@ -61,7 +60,7 @@ fn configuration(pep: &PepSpec, folder: &Path, record: Option<&Path>) -> String 
     let (control, rapid) = match &pep.mode {
         PepMode::None | PepMode::Split => ("split", String::new()),
         PepMode::Rapid(config) => {
-            let mode = control(config.allocator.mode);
+            let mode = config.allocator.mode.name();
             let buffer = format!("[relay]\nreceive-buffer = \"{} B\"\n", pep.buffer.get());
             let shown = format!("wan-actuator = \"{}\"\n", wan_actuator(pep.windows));
             (mode, settings(config, pep.actuator) + &shown + &buffer)
@@ -97,13 +96,6 @@ fn wan_actuator(windows: WindowControl) -> &'static str {
     match windows {
         WindowControl::Exact => "auto",
         WindowControl::Linux => "clamp",
-    }
-}
-
-fn control(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Paper => "paper",
-        Mode::Default => "default",
     }
 }
 

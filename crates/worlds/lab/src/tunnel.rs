@@ -64,13 +64,16 @@ pub(crate) fn check(experiment: &Experiment, available: &str) -> Result<(), Erro
                 path.carrier.name()
             )
         };
+        let has =
+            |carrier: multipath::tunnel::Carrier, name: &str| carrier.controllers().contains(&name);
         let is_known = match path.carrier {
-            Carrier::Dccp => cc::find(&path.cc).is_some_and(|of| of.is_for_paths),
+            Carrier::Dccp => has(multipath::tunnel::Carrier::Dccp, &path.cc),
             // one that is reported to has no peer here that reports
             Carrier::Tcp => {
                 let is_reported = cc::find(&path.cc).is_some_and(|of| of.is_reported);
-                let mut known = available.split_whitespace();
-                !is_reported && known.any(|known| known == kernel_name(&path.cc))
+                let name = kernel_name(&path.cc);
+                let is_available = available.split_whitespace().any(|known| known == name);
+                !is_reported && is_available && has(multipath::tunnel::Carrier::Stream, name)
             }
         };
         if !is_known {
@@ -295,8 +298,8 @@ fn settings(spec: &TunnelSpec, name: impl Fn(Key) -> Option<&'static str>) -> St
     let mut config = spec.connection.clone();
     let mut text = String::new();
     for (key, setting) in config.settings() {
-        if let (Some(name), Some(value)) = (name(key), setting.toml()) {
-            text += &format!("{name} = {value}\n");
+        if let Some(name) = name(key) {
+            text += &format!("{name} = {}\n", setting.toml());
         }
     }
     text

@@ -272,10 +272,7 @@ fn pep_name(mode: &PepMode) -> &'static str {
     match mode {
         PepMode::None => "none",
         PepMode::Split => "split",
-        PepMode::Rapid(config) => match config.allocator.mode {
-            rapid::Mode::Paper => "paper",
-            rapid::Mode::Default => "default",
-        },
+        PepMode::Rapid(config) => config.allocator.mode.name(),
     }
 }
 

@@ -46,16 +46,17 @@ pub enum Mode {
 }
 
 impl Mode {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Paper, Self::Default];
+    /// Their names, in the same order.
+    pub const NAMES: &'static [&'static str] = &[Self::ALL[0].name(), Self::ALL[1].name()];
+
     /// The mode of that name in scenario files.
     pub fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "paper" => Some(Self::Paper),
-            "default" => Some(Self::Default),
-            _ => None,
-        }
+        Self::ALL.into_iter().find(|mode| mode.name() == name)
     }
     /// Its name in scenario files.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Paper => "paper",
             Self::Default => "default",

@@ -186,24 +186,43 @@ pub struct UnknownScheduler {
 pub struct Entry {
     /// As files name it.
     pub name: &'static str,
+    /// Which path a packet takes, in few words.
+    pub rule: &'static str,
     build: fn() -> Box<dyn Scheduler>,
 }
 
 impl Entry {
-    const fn new(name: &'static str, build: fn() -> Box<dyn Scheduler>) -> Self {
-        Self { name, build }
+    const fn new(
+        name: &'static str,
+        rule: &'static str,
+        build: fn() -> Box<dyn Scheduler>,
+    ) -> Self {
+        Self { name, rule, build }
     }
 }
 
 /// All of them, in the order of messages.
 pub const SCHEDULERS: &[Entry] = &[
-    Entry::new("cpf", || Box::new(CheapestPathFirst)),
-    Entry::new("srtt", || Box::new(ShortestRtt)),
-    Entry::new("rr", || Box::<RoundRobin>::default()),
-    Entry::new("redundant", || Box::new(Redundant)),
-    Entry::new("otias", || Box::new(Otias)),
-    Entry::new("aware", || Box::new(Aware::new(AwareConfig::default()))),
+    Entry::new("cpf", "the cheapest with room", || {
+        Box::new(CheapestPathFirst)
+    }),
+    Entry::new("srtt", "the one with the lowest round-trip time", || {
+        Box::new(ShortestRtt)
+    }),
+    Entry::new("rr", "each in turn", || Box::<RoundRobin>::default()),
+    Entry::new("redundant", "all", || Box::new(Redundant)),
+    Entry::new("otias", "the one on which it arrives first", || {
+        Box::new(Otias)
+    }),
+    Entry::new(
+        DEFAULT,
+        "the cheapest by what paths carry and flows need",
+        || Box::new(Aware::new(AwareConfig::default())),
+    ),
 ];
+
+/// The scheduler where none is given.
+pub const DEFAULT: &str = "aware";
 
 const NAMES: &[&str] = &{
     let mut names = [""; SCHEDULERS.len()];
@@ -218,6 +237,17 @@ const NAMES: &[&str] = &{
 /// The names that [`build`] accepts.
 pub const fn names() -> &'static [&'static str] {
     NAMES
+}
+
+/// What each scheduler does, as one sentence: for help texts and the reference of keys.
+pub fn rules() -> String {
+    let rules = SCHEDULERS
+        .iter()
+        .map(|of| format!("{} (`{}`)", of.rule, of.name));
+    format!(
+        "Which path a packet takes: {}.",
+        rules.collect::<Vec<_>>().join(", ")
+    )
 }
 
 /// Makes the scheduler of that name, one of [`SCHEDULERS`].
@@ -283,7 +313,12 @@ mod tests {
     fn every_name_builds_the_scheduler_of_that_name() {
         for &name in names() {
             assert_eq!(build(name).expect(name).name(), name);
+            assert!(
+                include_str!("mod.rs").contains(&format!("//! | [`{name}`](")),
+                "the table above has no {name}"
+            );
         }
+        assert!(names().contains(&DEFAULT));
         let error = build("minrtt").err().expect("unknown");
         assert_eq!(
             error.to_string(),

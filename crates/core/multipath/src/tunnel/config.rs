@@ -10,6 +10,8 @@ use units::{Bytes, Duration, Packets};
 pub const SERVICE: u32 = u32::from_be_bytes(*b"IPMP");
 /// Waiting packets at most (Pieska et al. 2024, table 1).
 pub const SCHEDULER_BUFFER: Packets = Packets::new(1_500);
+/// A path's controller where none is given.
+pub const CONTROLLER: &str = "bbr2";
 
 /// Of a connection, the same for all its paths.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,8 +31,8 @@ pub struct TunnelConfig {
     pub mtu: usize,
     /// Sequence window that is requested (RFC 4340 7.5.2), in packets.
     pub sequence_window: u64,
-    /// A path that has received nothing for so long is sent a Sync; none: only paths with data in
-    /// flight are watched.
+    /// A path that has received nothing for so long is sent a Sync (5 s); none: only paths with data in
+    /// flight are watched, and a stream that does not answer is not found.
     pub keepalive: Option<Duration>,
     /// First wait for an answer of the handshake; doubles each time (300 ms; RFC 4340 8.1.1 has 1 s for an end with a
     /// single path).
@@ -42,6 +44,9 @@ pub struct TunnelConfig {
     /// Longest wait between the Syncs that a path is sent which does not answer; the first is 200 ms, and
     /// it doubles.
     pub max_probe_interval: Duration,
+    /// A radio report that is older counts no more: without a fresh one schedulers reckon with what the path
+    /// delivers (100 ms, a few times the period of usual reports).
+    pub report_max_age: Duration,
     /// Which rules validate the congestion window of a path that is not used.
     pub window_validation: Validation,
 }
@@ -55,7 +60,8 @@ impl Default for TunnelConfig {
             reliability: None,
             mtu: 1_400,
             sequence_window: 1 << 17,
-            keepalive: None,
+            keepalive: Some(Duration::from_secs(5)),
+            report_max_age: Duration::from_millis(100),
             handshake_retry: Duration::from_millis(300),
             handshake_max_retry: Duration::from_millis(600),
             handshake_attempts: 8,
@@ -74,6 +80,20 @@ pub enum Carrier {
     /// A byte stream (TCP): nothing is lost or overtaken, and the stream's own congestion control
     /// governs; the shell reports its state (see [`StreamState`]).
     Stream,
+}
+
+impl Carrier {
+    /// The controllers that a live path can have, that of a path for which none is given first: ours by their names in
+    /// [`cc::CONTROLLERS`], or what the kernel calls the same ones, if it has them.
+    pub fn controllers(self) -> Vec<&'static str> {
+        let of_paths = cc::CONTROLLERS.iter().filter(|of| of.is_for_paths);
+        let (default, names): (_, Vec<&'static str>) = match self {
+            Self::Dccp => (CONTROLLER, of_paths.map(|of| of.name).collect()),
+            Self::Stream => ("cubic", of_paths.map(|of| of.linux).collect()),
+        };
+        let others = names.into_iter().filter(|name| *name != default);
+        core::iter::once(default).chain(others).collect()
+    }
 }
 
 /// Of a path.
@@ -97,7 +117,7 @@ pub struct PathConfig {
 impl Default for PathConfig {
     fn default() -> Self {
         Self {
-            controller: "bbr",
+            controller: CONTROLLER,
             carrier: Carrier::Dccp,
             priority: PathPriority::PRIMARY,
             address: AddressId::default(),

@@ -43,11 +43,13 @@ mod stats;
 
 pub use accepting::ServerEnd;
 pub(crate) use accepting::{first_refusal, is_request_proved};
-pub use config::{Carrier, PathConfig, SCHEDULER_BUFFER, SERVICE, StreamState, TunnelConfig};
+pub use config::{
+    CONTROLLER, Carrier, PathConfig, SCHEDULER_BUFFER, SERVICE, StreamState, TunnelConfig,
+};
 pub use numbers::reset_for;
 pub use path::PathCounters;
 pub use refusal::Refusal;
-pub use settings::{Key, Setting};
+pub use settings::{Key, NEVER, Setting};
 pub use stats::{PathStats, TunnelStats};
 
 use crate::auth::Secrets;

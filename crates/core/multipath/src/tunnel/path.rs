@@ -188,9 +188,6 @@ fn requested_features(phase: Phase, config: &PathConfig, sequence_window: u64) -
     features
 }
 
-/// A radio report is stale after that time.
-const RADIO_AGE: Duration = Duration::from_millis(100);
-
 impl<P> Path<P> {
     pub(super) fn new(
         id: PathId,
@@ -272,13 +269,13 @@ impl<P> Path<P> {
         }
     }
 
-    /// As a scheduler sees it.
-    pub(super) fn view(&self, now: Instant) -> PathView {
+    /// As a scheduler sees it, with a radio report that is no older than `max_age`.
+    pub(super) fn view(&self, now: Instant, max_age: Duration) -> PathView {
         let packet_size = self.config.packet_size;
         let queued = self.queue.len() as u64;
         let radio_rate = self
             .radio_rate
-            .filter(|&(_, made_at)| now.saturating_since(made_at) <= RADIO_AGE)
+            .filter(|&(_, made_at)| now.saturating_since(made_at) <= max_age)
             .map(|(rate, _)| rate);
         let view = PathView {
             id: self.id,

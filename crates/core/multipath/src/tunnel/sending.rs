@@ -61,8 +61,9 @@ impl<P: Payload> Tunnel<P> {
         }
         let mut views = core::mem::take(&mut self.views);
         views.clear();
+        let max_age = self.config.report_max_age;
         let usable = self.paths.iter().filter(|path| path.is_usable());
-        views.extend(usable.map(|path| path.view(now)));
+        views.extend(usable.map(|path| path.view(now, max_age)));
         keep_allowed(&mut views);
         while let Some(next) = self.next_size() {
             let backlog = self.waiting.len() + self.again.len();
@@ -123,9 +124,13 @@ impl<P: Payload> Tunnel<P> {
     /// Nothing waits: paths that could take more are limited by what there is to send. One that its
     /// scheduler takes for full is not.
     fn note_idle(&mut self, now: Instant) {
+        let max_age = self.config.report_max_age;
         for path in &mut self.paths {
             let is_open = path.phase == Phase::Open && !path.is_stream();
-            if is_open && path.queue.is_empty() && !self.scheduler.is_full(now, &path.view(now)) {
+            if is_open
+                && path.queue.is_empty()
+                && !self.scheduler.is_full(now, &path.view(now, max_age))
+            {
                 path.sender.on_app_limited(now);
             }
         }

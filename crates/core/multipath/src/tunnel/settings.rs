@@ -40,6 +40,9 @@ impl Key {
     }
 }
 
+/// As files have a time that never comes.
+pub const NEVER: &str = "never";
+
 /// A value with a key of its own.
 #[derive(Debug)]
 pub enum Setting<'a> {
@@ -50,7 +53,7 @@ pub enum Setting<'a> {
     Packets(&'a mut Packets),
     /// A time.
     Duration(&'a mut Duration),
-    /// A time, or never.
+    /// A time, or [`NEVER`].
     Optional(&'a mut Option<Duration>),
     /// Yes or no.
     Flag(&'a mut bool),
@@ -62,7 +65,7 @@ pub enum Setting<'a> {
 
 impl TunnelConfig {
     /// The values that have keys, by these.
-    pub fn settings(&mut self) -> [(Key, Setting<'_>); 11] {
+    pub fn settings(&mut self) -> [(Key, Setting<'_>); 12] {
         use Setting as S;
         let reorder = &mut self.reorder;
         let key = Key::new;
@@ -96,6 +99,7 @@ impl TunnelConfig {
                 S::Optional(&mut self.reliability),
             ),
             (key("keepalive"), S::Optional(&mut self.keepalive)),
+            (key("report-max-age"), S::Duration(&mut self.report_max_age)),
             (
                 key("window-validation"),
                 S::Validation(&mut self.window_validation),
@@ -121,18 +125,28 @@ impl Setting<'_> {
         }
     }
 
-    /// As a file has it (TOML), exact; none for what a file leaves out. The time of `fixed` is not part of it.
-    pub fn toml(&self) -> Option<String> {
+    /// As people read it: for the reference of keys.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Duration(time) => time.to_string(),
+            Self::Optional(Some(time)) => time.to_string(),
+            _ => self.toml().trim_matches('"').to_owned(),
+        }
+    }
+
+    /// As a file has it (TOML), exact. The time of `fixed` is not part of it.
+    pub fn toml(&self) -> String {
         let nanos = |time: Duration| format!("\"{} ns\"", time.as_nanos());
-        Some(match self {
+        match self {
             Self::Rule(rule) => format!("\"{rule}\""),
             Self::Packets(packets) => packets.get().to_string(),
             Self::Duration(time) => nanos(**time),
-            Self::Optional(time) => nanos((**time)?),
+            Self::Optional(Some(time)) => nanos(*time),
+            Self::Optional(None) => format!("\"{NEVER}\""),
             Self::Flag(flag) => flag.to_string(),
             Self::Late(late) => format!("\"{}\"", late.name()),
             Self::Validation(validation) => format!("\"{validation}\""),
-        })
+        }
     }
 }
 

@@ -119,7 +119,7 @@ impl<P: Payload> Tunnel<P> {
     /// A path's state and counts.
     pub fn path_stats(&self, now: Instant, path: PathId) -> Option<PathStats> {
         let path = self.paths.get(usize::from(path.0))?;
-        let view = path.view(now);
+        let view = path.view(now, self.config.report_max_age);
         Some(PathStats {
             id: path.id,
             is_usable: path.is_usable(),

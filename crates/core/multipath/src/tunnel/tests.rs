@@ -509,3 +509,40 @@ fn a_dead_path_costs_nothing_with_partial_reliability() {
     assert_eq!(numbers.len() as u64, pair.next, "{stats:?}");
     assert!(stats.reliability.repeated > Packets::new(50), "{stats:?}");
 }
+
+/// A report counts until it is `report_max_age` old, whatever that is set to.
+#[test]
+fn a_radio_report_counts_until_its_limit_of_age() {
+    for max_age in [100, 250].map(Duration::from_millis) {
+        let config = TunnelConfig {
+            report_max_age: max_age,
+            ..TunnelConfig::default()
+        };
+        let mut pair = Pair::opened("aware", config, controller("bbr"));
+        let (made_at, path) = (pair.now, pair.client.paths[0].id);
+        let state = RadioState {
+            tbs: Bytes::new(1_000),
+            best_tbs: Bytes::new(1_000),
+            harq_processes: 16,
+            queue: Bytes::ZERO,
+            served: Bytes::ZERO,
+            harq_retx: 0,
+            lost_packets: None,
+            period: Duration::from_millis(1),
+            slots: 1,
+            seq: 1,
+            made_at,
+        };
+        let slot = Duration::from_millis(1);
+        pair.client.on_radio(made_at, path, &state, slot);
+        let rate = |age: Duration| {
+            let stats = pair.client.path_stats(made_at + age, path);
+            stats
+                .expect("the path")
+                .radio_rate
+                .map(|rate| rate.as_bps())
+        };
+        assert_eq!(rate(max_age), Some(8_000_000));
+        assert_eq!(rate(max_age + Duration::from_nanos(1)), None);
+    }
+}

@@ -36,6 +36,8 @@ fn set(tunnel: &mut Tunnel<Data>, before: u64) {
 /// `loses`th packet lost. What is delivered, at the server and at the client.
 fn run(before: u64, loses: u64) -> [Vec<u64>; 2] {
     let path = |address| PathConfig {
+        // what it sends in the time is enough to wrap
+        controller: "bbr",
         address: AddressId(address),
         ..PathConfig::default()
     };

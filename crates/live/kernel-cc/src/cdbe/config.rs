@@ -72,7 +72,7 @@ impl Config {
         config.choose = top.truth("choose")?.unwrap_or(config.choose);
         if let Some((text, at)) = top.text("mode")? {
             config.server.mode = Mode::from_name(&text).ok_or_else(|| {
-                let fault = format!("mode is {text:?}, expected paper or default");
+                let fault = format!("mode is {text:?}, expected {}", Mode::NAMES.join(" or "));
                 top.fault_at(at, fault)
             })?;
         }

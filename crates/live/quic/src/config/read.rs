@@ -24,7 +24,8 @@ pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
     if let Some(mut table) = top.table("cdbe", "[cdbe]")? {
         if let Some((name, at)) = table.text("mode")? {
             config.cdbe = cc::cdbe::Mode::from_name(&name).ok_or_else(|| {
-                table.fault_at(at, format!("mode is {name:?}, expected paper, default"))
+                let names = cc::cdbe::Mode::NAMES.join(", ");
+                table.fault_at(at, format!("mode is {name:?}, expected {names}"))
             })?;
         }
         table.finish()?;

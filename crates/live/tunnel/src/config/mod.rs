@@ -3,8 +3,9 @@
 mod read;
 
 pub use daemon::config::{ConfigError, Network};
-pub(crate) use read::{controllers, parse_priority};
+pub(crate) use read::parse_priority;
 
+use crate::limits;
 use daemon::Log;
 use multipath::client::Supervision;
 use multipath::packet::PathPriority;
@@ -13,12 +14,9 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use units::Duration;
 
 /// Port of DCCP over UDP (RFC 6773 section 6).
 pub const PORT: u16 = 6_511;
-/// A path that has been silent for so long is queried.
-const KEEPALIVE: Duration = Duration::from_secs(5);
 
 /// Which end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,6 +105,11 @@ impl Carrier {
             Self::Tcp => "tcp",
         }
     }
+
+    /// The congestion controls that its paths can have, that of a path which names none first.
+    pub fn controllers(self) -> Vec<&'static str> {
+        limits::carrier(self).controllers()
+    }
 }
 
 /// A path of a client.
@@ -161,7 +164,7 @@ impl Default for ServerConfig {
         Self {
             listen: Vec::new(),
             clients: Vec::new(),
-            controller: controllers(Carrier::Dccp)[0].to_owned(),
+            controller: Carrier::Dccp.controllers()[0].to_owned(),
             half_open: 256,
             pending: crate::PendingLimits::default(),
             reports: None,
@@ -221,11 +224,8 @@ impl Config {
                 mtu: None,
                 routes: Vec::new(),
             },
-            scheduler: "aware".to_owned(),
-            connection: TunnelConfig {
-                keepalive: Some(KEEPALIVE),
-                ..TunnelConfig::default()
-            },
+            scheduler: multipath::scheduler::DEFAULT.to_owned(),
+            connection: TunnelConfig::default(),
             admin: None,
             metrics: None,
             dashboard: dash::Settings::default(),

@@ -7,11 +7,12 @@ use multipath::client::{Supervision, SupervisionError};
 use multipath::packet::PathPriority;
 use multipath::reorder::{Late, ReorderConfig, WaitRule};
 use multipath::scheduler;
-use multipath::tunnel::{Key, Setting, TunnelConfig};
+use multipath::tunnel::{self, Key, NEVER, Setting, TunnelConfig};
 use recovery::Validation;
 use report_source::{read_addresses, read_source, read_ues};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::str::FromStr;
 use tracing::Level;
 use units::{Duration, Packets};
 
@@ -128,9 +129,8 @@ fn settings(
             }
             Setting::Duration(time) => set(time, section.parsed(name)?),
             Setting::Optional(time) => {
-                if let Some(given) = optional(section, name, key.older)? {
-                    *time = Some(given);
-                }
+                let given = optional(section, name, key.older)?;
+                set(time, given.map(|given| given.0));
             }
             Setting::Flag(flag) => set(flag, section.truth(name)?),
             Setting::Late(late) => set(late, section.word(name, &Late::NAMES)?),
@@ -149,23 +149,39 @@ fn set<T>(to: &mut T, given: Option<T>) {
     }
 }
 
+/// A time, or never.
+struct OrNever(Option<Duration>);
+
+impl FromStr for OrNever {
+    type Err = <Duration as FromStr>::Err;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            NEVER => Ok(Self(None)),
+            text => text.parse().map(|time| Self(Some(time))),
+        }
+    }
+}
+
 /// A time by its name, or by the name that files of before have.
 fn optional(
     section: &mut Section<'_, '_>,
     name: &'static str,
     older: Option<&'static str>,
-) -> Result<Option<Duration>, ConfigError> {
-    let given = section.parsed_at::<Duration>(name)?;
+) -> Result<Option<OrNever>, ConfigError> {
+    let given = section.parsed_at::<OrNever>(name)?;
     let Some(older) = older else {
         return match given {
-            Some((time, at)) if name == "keepalive" && !KEEPALIVE.contains(&time) => {
-                let text = format!("keepalive = {time}; expected \"100 ms\" to \"60 s\"");
+            Some((OrNever(Some(time)), at))
+                if name == "keepalive" && !KEEPALIVE.contains(&time) =>
+            {
+                let text =
+                    format!("keepalive = {time}; expected \"100 ms\" to \"60 s\", or \"never\"");
                 Err(section.fault_at(at, text))
             }
             given => Ok(given.map(|(time, _)| time)),
         };
     };
-    match (given, section.parsed_at::<Duration>(older)?) {
+    match (given, section.parsed_at::<OrNever>(older)?) {
         (Some(_), Some((_, at))) => {
             let text =
                 format!("{older} is the name of {name} in older files; expected one of them");
@@ -272,28 +288,14 @@ pub(crate) fn parse_priority(text: &str) -> Result<PathPriority, String> {
 
 fn priority(table: &mut Section<'_, '_>) -> Result<PathPriority, ConfigError> {
     match table.text("priority")? {
-        None => Ok(PathPriority::from_bits(3)),
+        None => Ok(tunnel::PathConfig::default().priority),
         Some((text, at)) => parse_priority(&text)
             .map_err(|error| table.fault_at(at, format!("priority = {text:?}: {error}"))),
     }
 }
 
-/// The controller of DCCP paths that name none.
-const DEFAULT: &str = "bbr2";
-
-/// Controllers of a carrier, the default first.
-pub(crate) fn controllers(carrier: Carrier) -> Vec<&'static str> {
-    match carrier {
-        Carrier::Dccp => {
-            let others = cc::names_of(|of| of.is_for_paths && of.name != DEFAULT);
-            core::iter::once(DEFAULT).chain(others).collect()
-        }
-        Carrier::Tcp => vec!["cubic", "reno", "bbr"],
-    }
-}
-
 fn controller(table: &mut Section<'_, '_>, carrier: Carrier) -> Result<String, ConfigError> {
-    let all = controllers(carrier);
+    let all = carrier.controllers();
     match table.text("controller")? {
         None => Ok(all[0].to_owned()),
         Some((name, _)) if all.contains(&name.as_str()) => Ok(name),

@@ -59,6 +59,8 @@ pub enum Kind {
     Number,
     /// A time, e.g. `"10 ms"`.
     Duration,
+    /// A time, or `"never"`.
+    DurationOrNever,
     /// A number of bytes, e.g. `"200 MB"`.
     Bytes,
     /// A data rate, e.g. `"15 Mbit/s"`.
@@ -142,6 +144,7 @@ impl fmt::Display for Kind {
             Self::Count => f.write_str("whole number"),
             Self::Number => f.write_str("number"),
             Self::Duration => f.write_str("time (ns, us, ms, s, min, h)"),
+            Self::DurationOrNever => f.write_str("time (ns, us, ms, s, min, h), or `never`"),
             Self::Bytes => f.write_str("size (B, kB, MB, GB, TB)"),
             Self::BitRate => f.write_str("rate (bit/s, kbit/s, Mbit/s, Gbit/s)"),
             Self::Capacity => f.write_str("size (B, kB, MB ...), packets, or unlimited"),
@@ -179,7 +182,7 @@ impl fmt::Display for Fallback {
 /// A bound in the unit that a person would use.
 fn bound(kind: Kind, value: f64) -> String {
     match kind {
-        Kind::Duration => units::Duration::from_secs_f64(value).to_string(),
+        Kind::Duration | Kind::DurationOrNever => units::Duration::from_secs_f64(value).to_string(),
         Kind::Bytes => units::Bytes::new(value as u64).to_string(),
         Kind::BitRate => units::BitRate::from_bps(value as u64).to_string(),
         Kind::Decibel => units::Decibel::new(value).to_string(),
@@ -251,6 +254,7 @@ static SECTIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
     all.extend(queues::of_layers());
     all.extend(after.concat());
     for section in &mut all {
+        tunnel::of_core(section);
         let is_queue = |key: &Key| key.name == queues::QUEUE_OF_WIRE.name;
         if let Some(at) = section.keys.iter().position(is_queue) {
             let (before, after) = (&section.keys[..at], &section.keys[at + 1..]);

@@ -5,6 +5,7 @@ use super::Kind::{Bytes, Choice, Count, Duration, Flag, List, Number};
 use super::Range::{Any, Within};
 use super::top::{REPORT_DELAY, REPORT_GAP, REPORT_GAP_INTERVAL, REPORT_LOSS};
 use super::{Section, key};
+use rapid::Mode;
 
 pub(super) static SECTIONS: &[Section] = &[Section {
     path: "pep",
@@ -13,7 +14,7 @@ pub(super) static SECTIONS: &[Section] = &[Section {
     keys: &[
         key(
             "mode",
-            Choice(&["none", "split", "paper", "default"]),
+            Choice(&["none", "split", Mode::Paper.name(), Mode::Default.name()]),
             Value("none"),
             Any,
             "`none`: connections run end to end; `split`: they are split, without a look at \

@@ -372,7 +372,7 @@ pub(super) static SECTIONS: &[Section] = &[
         keys: &[
             key(
                 "mode",
-                Choice(&["paper", "default"]),
+                Choice(cc::cdbe::Mode::NAMES),
                 Value("default"),
                 Any,
                 "`paper`: CDBE's equations; `default`: CDBE as improved here.",

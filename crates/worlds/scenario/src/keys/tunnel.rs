@@ -2,19 +2,60 @@
 
 use super::Fallback::{Absent, Required, Value};
 use super::Kind::{
-    BitRate, Bytes, Capacity, Choice, Count, Duration, Flag, List, Number, Table, Text,
+    BitRate, Bytes, Capacity, Choice, Count, Duration, DurationOrNever, Flag, List, Number, Table,
+    Text,
 };
 use super::Range::{self, Any, Positive, Within};
 use super::queues::QUEUE_OF_WIRE;
 use super::top::{FASTEST, MAX_TIME, REPORT_DELAY, REPORT_GAP, REPORT_GAP_INTERVAL, REPORT_LOSS};
 use super::{Key, Section, key};
+use multipath::client::Supervision;
 use multipath::reorder::Late;
+use multipath::scheduler;
+use multipath::tunnel::{CONTROLLER, PathConfig, TunnelConfig};
+
+/// In the place of what [`of_core`] takes from the core.
+const OF_CORE: &str = "";
+
+/// The defaults, and what schedulers are, are the core's: the live tunnel has the same.
+pub(super) fn of_core(section: &mut Section) {
+    let mut connection = TunnelConfig::default();
+    let mut supervision = Supervision::default();
+    let mut defaults: Vec<(&str, String)> = match section.path {
+        "tunnel" => connection
+            .settings()
+            .map(|(key, setting)| (key.name, setting.text()))
+            .into(),
+        "tunnel.supervision" => supervision
+            .keys()
+            .map(|(key, time)| (key, time.to_string()))
+            .into(),
+        "tunnel.path.<name>" => {
+            let priority = PathConfig::default().priority.get();
+            vec![("priority", priority.to_string())]
+        }
+        _ => return,
+    };
+    defaults.push(("scheduler", scheduler::DEFAULT.to_owned()));
+    let mut keys = section.keys.to_vec();
+    for key in &mut keys {
+        let default = defaults.iter().find(|(name, _)| *name == key.name);
+        if let (Value(OF_CORE), Some((_, text))) = (key.fallback, default) {
+            key.fallback = Value(text.clone().leak());
+        }
+        if key.meaning == OF_CORE {
+            key.meaning = scheduler::rules().leak();
+        }
+    }
+    section.keys = keys.leak();
+}
 
 /// Maximum packets of a buffer of the tunnel.
 const MAX_PACKETS: f64 = 1e6;
 
-const CC: &str = "Congestion control of the paths: a name that flows may have, or one of the \
-                  paper's: `bbrv2` and `bbrv3`, `ccid2` (NewReno over DCCP), `ccid5` (BBR over DCCP).";
+const CC: &str = "Congestion control of the paths: a name that flows may have, which may name the `carrier` too \
+                  (`bbr over tcp`), or one of the paper's: `bbrv2` and `bbrv3` (over TCP), `ccid2` (NewReno over \
+                  DCCP), `ccid5` (BBR over DCCP).";
 
 const PATH_KEYS: &[Key] = &[
     key(
@@ -84,9 +125,10 @@ const PATH_KEYS: &[Key] = &[
     key(
         "priority",
         Count,
-        Absent("3 of the first path, 2 of all others"),
+        Value(OF_CORE),
         Within(0.0, 15.0),
-        "Priority as RFC 9897 numbers them: 0 never, 1 standby, 2 secondary, 3 to 15 primary.",
+        "Priority as RFC 9897 numbers them: 0 never, 1 standby, 2 secondary, 3 to 15 primary: the cheaper the \
+         higher.",
     ),
     key(
         "cc",
@@ -98,7 +140,7 @@ const PATH_KEYS: &[Key] = &[
     key(
         "carrier",
         Choice(&["dccp", "tcp"]),
-        Absent("`dccp` for `ccid2` and `ccid5`, else that of the tunnel"),
+        Absent("that which `cc` names, else that of the tunnel"),
         Any,
         "What carries this path.",
     ),
@@ -114,70 +156,70 @@ const PATH_KEYS: &[Key] = &[
     ),
 ];
 
-/// Times of the supervision, s: those of `multipath::client::Supervision`.
+/// Times of the supervision, s: from [`Supervision::MIN`] to [`Supervision::MAX`].
 const SUPERVISED: Range = Within(0.01, 3_600.0);
 
 const SUPERVISION_KEYS: &[Key] = &[
     key(
         "retry-interval",
         Duration,
-        Value("2 s"),
+        Value(OF_CORE),
         SUPERVISED,
         "A path that could not be opened, or was not answered, is opened again after so long.",
     ),
     key(
         "reopen-interval",
         Duration,
-        Value("250 ms"),
+        Value(OF_CORE),
         SUPERVISED,
         "A path that had been up is opened again at once, but no two times within so long.",
     ),
     key(
         "renew-after",
         Duration,
-        Value("500 ms"),
+        Value(OF_CORE),
         SUPERVISED,
         "A `dccp` path that does not answer gets a new socket after so long.",
     ),
     key(
         "renew-interval",
         Duration,
-        Value("3 s"),
+        Value(OF_CORE),
         SUPERVISED,
         "If it does not answer then either, another after so long; a `tcp` path a new connection.",
     ),
     key(
         "connection-timeout",
         Duration,
-        Value("12 s"),
+        Value(OF_CORE),
         SUPERVISED,
         "A connection none of whose paths answers for so long is given up, and a new one begun.",
     ),
     key(
         "connection-interval",
         Duration,
-        Value("1 s"),
+        Value(OF_CORE),
         SUPERVISED,
         "A connection that the other end does not have is replaced at once, but no two within so long.",
     ),
     key(
         "handshake-retry",
         Duration,
-        Value("300 ms"),
+        Value(OF_CORE),
         SUPERVISED,
         "First wait for an answer of a path's handshake; doubles each time (RFC 4340 8.1.1: 1 s).",
     ),
     key(
         "handshake-max-retry",
         Duration,
-        Value("600 ms"),
+        Value(OF_CORE),
         SUPERVISED,
         "Longest wait between attempts of a handshake, of which there are eight (RFC 4340 8.1.1: 64 s).",
     ),
     key(
         "max-probe-interval",
         Duration,
-        Value("500 ms"),
+        Value(OF_CORE),
         SUPERVISED,
         "Longest wait between the probes of a path that does not answer; the first is 200 ms, and it doubles.",
     ),
@@ -197,28 +239,25 @@ pub(super) static SECTIONS: &[Section] = &[
                 Any,
                 "`off`: no tunnel; the first path is the access, alone.",
             ),
-            key("cc", Text, Value("bbrv2"), Any, CC),
+            key("cc", Text, Value(CONTROLLER), Any, CC),
             key(
                 "carrier",
                 Choice(&["dccp", "tcp"]),
-                Absent("`dccp` for `ccid2` and `ccid5`, else `tcp`"),
+                Absent("that which `cc` names, else `dccp`"),
                 Any,
                 "What carries a path: `dccp` in UDP, unreliable; or a `tcp` connection.",
             ),
             key(
                 "scheduler",
-                Choice(multipath::scheduler::names()),
-                Value("cpf"),
+                Choice(scheduler::names()),
+                Value(OF_CORE),
                 Any,
-                "Which path a packet takes: the cheapest with room (`cpf`), that with the lowest \
-                 round-trip time (`srtt`), each in turn (`rr`), all (`redundant`), the one on which \
-                 it arrives first (`otias`), or the cheapest by what paths carry and flows need \
-                 (`aware`).",
+                OF_CORE,
             ),
             key(
                 "reorder",
                 Choice(multipath::reorder::WaitRule::NAMES),
-                Value("adaptive"),
+                Value(OF_CORE),
                 Any,
                 "How packets are put back in order: not at all (`none`); one waits for those before \
                  it a fixed time (`fixed`), as long as the paths' latencies differ and `margin` \
@@ -235,7 +274,7 @@ pub(super) static SECTIONS: &[Section] = &[
             key(
                 "max-wait",
                 Duration,
-                Value("100 ms"),
+                Value(OF_CORE),
                 Within(0.0, 10.0),
                 "No packet waits longer for those before it, but with `static`.",
             ),
@@ -249,7 +288,7 @@ pub(super) static SECTIONS: &[Section] = &[
             key(
                 "late",
                 Choice(&[Late::Forward.name(), Late::Drop.name()]),
-                Value("forward"),
+                Value(OF_CORE),
                 Any,
                 "What happens to a packet that comes after its place was given up.",
             ),
@@ -263,21 +302,21 @@ pub(super) static SECTIONS: &[Section] = &[
             key(
                 "delay-equalisation",
                 Flag,
-                Value("false"),
+                Value(OF_CORE),
                 Any,
                 "Packets of faster paths are held by what the slowest takes longer.",
             ),
             key(
                 "scheduler-buffer",
                 Count,
-                Value("1500"),
+                Value(OF_CORE),
                 Within(1.0, MAX_PACKETS),
                 "Packets that wait for a path, at most (table 1).",
             ),
             key(
                 "reorder-buffer",
                 Count,
-                Value("1500"),
+                Value(OF_CORE),
                 Within(1.0, MAX_PACKETS),
                 "Packets that wait for those before them, at most (table 1).",
             ),
@@ -290,18 +329,26 @@ pub(super) static SECTIONS: &[Section] = &[
             ),
             key(
                 "reliability",
-                Duration,
-                Absent("lost packets are not sent again"),
+                DurationOrNever,
+                Value(OF_CORE),
                 Within(1e-3, 10.0),
-                "A packet that a `dccp` path lost is sent again up to this age.",
+                "A packet that a `dccp` path lost is sent again up to this age; `never`: lost packets are not sent again.",
             ),
             key(
                 "keepalive",
-                Duration,
-                Absent("only paths with data in flight are watched; the live tunnel has 5 s"),
+                DurationOrNever,
+                Value(OF_CORE),
                 Within(0.1, 60.0),
                 "A path that has received nothing for so long is queried. A `tcp` path that does not answer is \
-                 found by that alone.",
+                 found by that alone. `never`: only paths with data in flight are watched.",
+            ),
+            key(
+                "report-max-age",
+                Duration,
+                Value(OF_CORE),
+                Within(1e-3, 10.0),
+                "With `radio`: a report that is older counts no more; without a fresh one schedulers reckon with what \
+                 a path delivers.",
             ),
             key(
                 "supervision",
@@ -313,7 +360,7 @@ pub(super) static SECTIONS: &[Section] = &[
             key(
                 "window-validation",
                 Choice(recovery::Validation::NAMES),
-                Value("off"),
+                Value(OF_CORE),
                 Any,
                 "What becomes of a path's congestion window that is not used, as of `[flow.<name>.tcp]`.",
             ),
@@ -354,8 +401,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 Table,
                 Required,
                 Any,
-                "The paths, in the file's order: the first is the cheapest, unless `priority` states \
-                 otherwise.",
+                "The paths, in the file's order.",
             ),
         ],
     },

@@ -11,7 +11,8 @@ mod tests;
 
 pub(crate) use quantity::{Frequency, Quantity};
 use values::{
-    capacity, choice, count, flag, in_range, number, quantity, text, unit_fault_of, wrong_type,
+    capacity, choice, count, duration_or_never, flag, in_range, number, quantity, text,
+    unit_fault_of, wrong_type,
 };
 
 use crate::document::{Node, Table, Value, parse_value};
@@ -20,7 +21,9 @@ use crate::experiment::is_custom;
 use crate::keys::{Fallback, Key, Kind, Section, keys, section};
 use crate::resolved::{Resolved, ResolvedValue};
 use crate::source::Position;
+use multipath::tunnel::NEVER;
 use queue::Capacity;
+use units::Duration;
 
 /// What reads a table: it holds the section, gives typed values, and keeps what it gave.
 pub(crate) struct Reader<'a> {
@@ -217,6 +220,15 @@ impl<'a> Reader<'a> {
     pub(crate) fn quantity_or<Q: Quantity>(&mut self, name: &str, preset: Q) -> Checked<Q> {
         let value = self.optional(name)?.unwrap_or(preset);
         self.put(name, ResolvedValue::Text(value.to_string()));
+        Ok(value)
+    }
+
+    /// A time, or none for never.
+    pub(crate) fn duration_or_never(&mut self, name: &str) -> Checked<Option<Duration>> {
+        let value = self.value(name, duration_or_never)?;
+        let value = self.must(name, value)?;
+        let text = value.map_or(NEVER.to_owned(), |time| time.to_string());
+        self.put(name, ResolvedValue::Text(text));
         Ok(value)
     }
 

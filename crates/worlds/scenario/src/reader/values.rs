@@ -4,13 +4,15 @@ use super::Quantity;
 use crate::document::{Node, Value};
 use crate::error::{Checked, Fault, either, fault};
 use crate::keys::{Key, Kind, Range};
+use multipath::tunnel::NEVER;
 use queue::Capacity;
-use units::{Bytes, Packets, ParseUnitError, UnitProblem};
+use units::{Bytes, Duration, Packets, ParseUnitError, UnitProblem};
 
 /// What a quantity is, in words, and an example.
 fn described(kind: Kind) -> (&'static str, &'static str) {
     match kind {
         Kind::Duration => ("a time", "10 ms"),
+        Kind::DurationOrNever => ("a time, or \"never\"", "10 ms"),
         Kind::Bytes => ("a size", "200 MB"),
         Kind::BitRate => ("a data rate", "15 Mbit/s"),
         Kind::Frequency => ("a frequency", "28 GHz"),
@@ -86,6 +88,14 @@ pub(super) fn quantity<Q: Quantity>(key: &'static Key, node: &Node) -> Checked<Q
     let value: Q = text.parse().map_err(|e| unit_fault(key, node, &e))?;
     in_range(key, node, value.base())?;
     Ok(value)
+}
+
+/// A time, or none for never.
+pub(super) fn duration_or_never(key: &'static Key, node: &Node) -> Checked<Option<Duration>> {
+    match &node.value {
+        Value::String(text) if text == NEVER => Ok(None),
+        _ => quantity(key, node).map(Some),
+    }
 }
 
 /// That a quantity's text is wrong.

@@ -21,11 +21,11 @@ const MAX_PATHS: usize = PathSet::MAX_PATHS as usize;
 /// Maximum events of a path.
 const MAX_EVENTS: usize = 10_000;
 
-/// Priority of the first path, and of all others, where the file gives none.
-const PRIORITIES: [u8; 2] = [3, 2];
-
-/// How the paper writes the versions of BBR.
+/// How the paper writes the versions of BBR, which it has over TCP.
 const PAPER_NAMES: [(&str, &str); 2] = [("bbrv2", "bbr2"), ("bbrv3", "bbr3")];
+
+/// Between a controller's name and its carrier's.
+const OVER: &str = " over ";
 
 /// What the paper calls a path's congestion control, with ours, and what carries it if that is part of the name:
 /// `ccid2` and `ccid5` are DCCP's numbers of controllers (RFC 4340 10).
@@ -34,7 +34,8 @@ fn paper_names() -> impl Iterator<Item = (String, &'static str, Option<Carrier>)
         let name = format!("ccid{}", of.ccid?);
         Some((name, of.name, Some(Carrier::Dccp)))
     });
-    numbered.chain(PAPER_NAMES.map(|(paper, name)| (paper.to_owned(), name, None)))
+    let versions = PAPER_NAMES.map(|(paper, name)| (paper.to_owned(), name, Some(Carrier::Tcp)));
+    numbered.chain(versions)
 }
 
 /// A tunnel that has been read.
@@ -106,7 +107,7 @@ fn connection(reader: &mut Reader<'_>) -> Checked<TunnelConfig> {
             // all others depend on it
             Setting::Rule(_) => {}
             Setting::Duration(time) => *time = reader.quantity_or(key, *time)?,
-            Setting::Optional(time) => *time = reader.optional(key)?,
+            Setting::Optional(time) => *time = reader.duration_or_never(key)?,
             Setting::Packets(packets) => *packets = Packets::new(reader.count(key)?),
             Setting::Flag(flag) => {
                 *flag = reader.optional_flag(key)?.unwrap_or(*flag);
@@ -229,7 +230,7 @@ fn path(
     let title = format!("[tunnel.path.{name}]");
     let mut reader = Reader::open("tunnel.path.<name>", title, Some(node), node.at)?;
     let (cc, carrier) = controller(&mut reader, Some(&defaults.controller))?;
-    let priority = reader.count_or("priority", PRIORITIES[index.min(1)])?;
+    let priority = reader.count("priority")?;
     let access = match reader.choice("access")? {
         "cell" => cell(&reader)?,
         _ => TunnelAccess::Link(link(&mut reader, index, defaults)?),
@@ -324,7 +325,7 @@ fn controller(
         Some(_) => Carrier::Tcp,
         None => {
             let inherited = inherited.map(|(_, carrier)| *carrier);
-            implied.or(inherited).unwrap_or(Carrier::Tcp)
+            implied.or(inherited).unwrap_or(Carrier::Dccp)
         }
     };
     reader.put("cc", ResolvedValue::Text(name.clone()));
@@ -334,6 +335,13 @@ fn controller(
 
 /// A congestion control by our name or the paper's, and what carries it if that is part of the name.
 fn named(given: &str, reader: &Reader<'_>) -> Checked<(String, Option<Carrier>)> {
+    if let Some((name, carrier)) = given.split_once(OVER)
+        && let Some(carrier) = [Carrier::Dccp, Carrier::Tcp]
+            .into_iter()
+            .find(|of| of.name() == carrier)
+    {
+        return named(name, reader).map(|(name, _)| (name, Some(carrier)));
+    }
     if let Some((_, name, carrier)) = paper_names().find(|(paper, ..)| *paper == given) {
         return Ok((name.to_owned(), carrier));
     }

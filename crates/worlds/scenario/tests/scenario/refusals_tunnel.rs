@@ -2,7 +2,7 @@
 
 use multipath::client::Supervision;
 use multipath::reorder::{ReorderConfig, WaitRule};
-use multipath::tunnel::TunnelConfig;
+use multipath::tunnel::{CONTROLLER, TunnelConfig};
 use queue::{CoDelConfig, DisciplineConfig};
 use scenario::{
     AccessSpec, Carrier, ChannelSpec, Experiment, LinkSpec, Overrides, PathEvent, TunnelAccess,
@@ -46,7 +46,7 @@ fn defaults_are_those_of_table_1() {
     let text = format!("[tunnel]\nasymmetry = \"20 ms\"\n{PATHS}");
     let experiment = read(&text).unwrap();
     let tunnel = experiment.tunnel.as_ref().unwrap();
-    assert_eq!(tunnel.scheduler, "cpf");
+    assert_eq!(tunnel.scheduler, multipath::scheduler::DEFAULT);
     let connection = &tunnel.connection;
     assert_eq!(connection.reorder, ReorderConfig::new(WaitRule::Adaptive));
     assert_eq!(connection.reorder.margin, Duration::from_millis(10));
@@ -58,7 +58,7 @@ fn defaults_are_those_of_table_1() {
     assert_eq!(links[1].delay, Duration::from_millis(20));
     assert_eq!(links[0].queue, DisciplineConfig::DropTail);
     let priorities: Vec<u8> = tunnel.paths.iter().map(|path| path.priority).collect();
-    assert_eq!(priorities, [3, 2]);
+    assert_eq!(priorities, [3, 3]);
 }
 
 #[test]
@@ -85,7 +85,14 @@ fn names_of_the_paper_give_controller_and_carrier() {
     };
     assert_eq!(of("cc = \"ccid2\""), ("newreno".into(), Carrier::Dccp));
     assert_eq!(of("cc = \"ccid5\""), ("bbr".into(), Carrier::Dccp));
-    assert_eq!(of("cc = \"bbr\""), ("bbr".into(), Carrier::Tcp));
+    // as the live tunnel, whose paths are DCCP unless they are given another carrier
+    assert_eq!(of(""), (CONTROLLER.into(), Carrier::Dccp));
+    assert_eq!(of("cc = \"bbr\""), ("bbr".into(), Carrier::Dccp));
+    assert_eq!(of("cc = \"bbr over tcp\""), ("bbr".into(), Carrier::Tcp));
+    assert_eq!(
+        of("cc = \"ccid2 over tcp\""),
+        ("newreno".into(), Carrier::Tcp)
+    );
     assert_eq!(of("cc = \"bbrv2\""), ("bbr2".into(), Carrier::Tcp));
     assert_eq!(
         of("cc = \"bbrv3\"\ncarrier = \"dccp\""),
@@ -251,7 +258,7 @@ fn the_supervision_is_that_of_the_live_client() {
         experiment.tunnel.unwrap()
     };
     assert_eq!(of("").supervision, Supervision::default());
-    assert_eq!(of("").connection.keepalive, None);
+    assert_eq!(of("keepalive = \"never\"").connection.keepalive, None);
     // a table with one key: all others have the defaults that the table of keys states
     for (key, value) in Supervision::default().keys() {
         let given = of(&format!("supervision = {{ {key} = \"77 ms\" }}")).supervision;
@@ -301,7 +308,7 @@ fn every_setting_of_a_connection_is_a_key_with_its_default() {
         for (key, mut setting) in config.settings() {
             if key == changed {
                 setting.alter();
-                let value = setting.toml().expect("it is given");
+                let value = setting.toml();
                 line = format!("{} = {value}", key.name);
             }
         }
