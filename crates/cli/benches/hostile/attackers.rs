@@ -5,7 +5,7 @@ use crate::pace::{Pace, Stop};
 use crate::quic_users;
 use crate::servers::{ECHO, FILE, HOLDER, SINK, SOURCE};
 use crate::support::radio::{monotonic, report};
-use crate::support::traffic::{connect_from, pattern};
+use crate::support::traffic::connect_from;
 use crate::support::{SERVER, SERVER_V6};
 use crate::users::User;
 use crate::world::{self, ADDRESSES, ATTACKER, Part, SILENT, World};
@@ -17,6 +17,7 @@ use std::io::Write;
 use std::net::{IpAddr, Ipv6Addr, Shutdown, SocketAddr, TcpStream, UdpSocket};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
+use testing::pattern;
 
 /// An attacker.
 pub struct Attacker {

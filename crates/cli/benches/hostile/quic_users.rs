@@ -2,11 +2,11 @@
 
 use crate::pace::{Pace, Stop};
 use crate::stranger::{get_request, stranger_at};
-use crate::support::traffic::pattern;
 use crate::world::{ATTACKER, FILE_BYTES, QUIC, World};
 use quic::{Client, ClientOptions, Target, Trust};
 use quinn::{Connection, Endpoint, RecvStream, TransportConfig};
 use std::time::Duration;
+use testing::pattern;
 
 /// How long parts of a download took.
 #[derive(Clone, Copy, Debug)]

@@ -1,11 +1,12 @@
 //! The servers that users and attackers connect to, in the server's namespace.
 
 use crate::support::Namespace;
-use crate::support::traffic::{TIMEOUT, pattern};
+use crate::support::traffic::TIMEOUT;
 use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::net::{Ipv6Addr, Shutdown, TcpListener, TcpStream};
 use std::thread;
+use testing::pattern;
 
 /// Sends eight times the bytes of the pattern that it got.
 pub const ECHO: u16 = 6_300;

@@ -5,7 +5,6 @@ use crate::pace::{Pace, Stop};
 use crate::quic_users::{self, Fetched};
 use crate::servers::{self, ECHO, ECHOED, GREETER, SOURCE};
 use crate::support::radio::{monotonic, report};
-use crate::support::traffic::pattern;
 use crate::world::{self, Part, World};
 use rustix::net::sockopt;
 use std::collections::BTreeMap;
@@ -15,6 +14,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
+use testing::pattern;
 
 /// Nothing that works takes longer.
 const LIMIT: Duration = Duration::from_secs(60);

@@ -396,7 +396,7 @@ fn write_files(folder: &Path) {
     std::fs::set_permissions(&key, PermissionsExt::from_mode(0o600)).expect("set");
     let root = folder.join("www");
     std::fs::create_dir(&root).expect("a folder");
-    let content = crate::support::traffic::pattern(0, FILE_BYTES);
+    let content = testing::pattern(0, FILE_BYTES);
     std::fs::write(root.join("file"), content).expect("written");
 }
 
