@@ -26,12 +26,12 @@ impl Seats {
 
     /// A free one.
     pub fn take(&self) -> Option<Seat> {
-        let seat = Seat(Arc::clone(&self.taken));
-        // dropped without one, it takes itself back
-        (self.taken.fetch_add(1, Relaxed) < self.max).then_some(seat)
+        let next = |taken| (taken < self.max).then_some(taken + 1);
+        self.taken.fetch_update(Relaxed, Relaxed, next).ok()?;
+        Some(Seat(Arc::clone(&self.taken)))
     }
 
-    /// How many are taken; for a moment more than there are, while some are refused.
+    /// How many are taken.
     pub fn taken(&self) -> usize {
         self.taken.load(Relaxed)
     }

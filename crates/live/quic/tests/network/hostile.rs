@@ -123,7 +123,34 @@ async fn clients_that_read_nothing_take_bounded_memory_which_is_given_back() {
     server.close().await;
 }
 
-/// A request for the file of the test below.
+/// Size of the file of the tests below, bytes.
+const FILE: usize = 300_000;
+
+/// A folder with such a file, full of this byte.
+fn folder_with(byte: u8) -> tempfile::TempDir {
+    let root = tempfile::tempdir().expect("a folder");
+    std::fs::write(root.path().join("file"), vec![byte; FILE]).expect("written");
+    root
+}
+
+/// A server of this folder.
+async fn serve(root: &Path) -> (Server, SocketAddr) {
+    let config = Config {
+        root: Some(root.to_owned()),
+        ..config()
+    };
+    start(config).await
+}
+
+/// A client whose streams take 2 kB each, unless they are read.
+fn narrow() -> Endpoint {
+    let mut transport = TransportConfig::default();
+    transport
+        .stream_receive_window(2_000_u32.into())
+        .keep_alive_interval(Some(Duration::from_secs(1)));
+    stranger(b"h3", transport)
+}
+
 async fn request_file(connection: &Connection) -> RecvStream {
     let (mut send, receive) = connection.open_bi().await.expect("a stream");
     send.write_all(&get_request("/file")).await.expect("sent");
@@ -131,40 +158,39 @@ async fn request_file(connection: &Connection) -> RecvStream {
     receive
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn files_that_are_not_read_stop_no_other_stream() {
-    const FILE: usize = 300_000;
-    let root = tempfile::tempdir().expect("a folder");
-    std::fs::write(root.path().join("file"), vec![7; FILE]).expect("written");
-    let config = Config {
-        root: Some(root.path().to_owned()),
-        ..config()
-    };
-    let (server, address) = start(config).await;
-    // one stream alone can be read: the others take 2 kB each
-    let mut transport = TransportConfig::default();
-    transport.stream_receive_window(2_000_u32.into());
-    let endpoint = stranger(b"h3", transport);
-    let connection = connect(&endpoint, address).await.expect("connected");
+/// Begins so many downloads of the file, of which no more than the first bytes are read.
+async fn begin_unread(connection: &Connection, count: usize) -> Vec<RecvStream> {
     let mut streams = Vec::new();
-    for _ in 0..90 {
-        streams.push(request_file(&connection).await);
+    for _ in 0..count {
+        streams.push(request_file(connection).await);
     }
     for stream in &mut streams {
         let begun = &mut [0; 500];
         stream.read_exact(begun).await.expect("it is answered");
     }
+    streams
+}
+
+/// What a stream still brings.
+async fn rest(mut stream: RecvStream) -> Result<Vec<u8>, quinn::ReadToEndError> {
+    let reading = stream.read_to_end(2 * FILE);
+    let read = tokio::time::timeout(HANG_LIMIT, reading).await;
+    read.expect("it ends")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_that_are_not_read_stop_no_other_stream() {
+    let root = folder_with(7);
+    let (server, address) = serve(root.path()).await;
+    let endpoint = narrow();
+    let connection = connect(&endpoint, address).await.expect("connected");
+    let mut streams = begin_unread(&connection, 90).await;
     // the last one, all others of which stand still
-    let mut last = streams.pop().expect("a stream");
-    let reading = last.read_to_end(2 * FILE);
-    let rest = tokio::time::timeout(HANG_LIMIT, reading).await;
-    let rest = rest.expect("it comes").expect("whole");
-    assert_eq!(&rest[rest.len() - 10..], [7; 10]);
+    let last = rest(streams.pop().expect("a stream")).await.expect("whole");
+    assert_eq!(&last[last.len() - 10..], [7; 10]);
     // a new stream of this connection, and another client
-    let mut whole = request_file(&connection).await;
-    let reading = whole.read_to_end(2 * FILE);
-    let whole = tokio::time::timeout(HANG_LIMIT, reading).await;
-    assert!(whole.expect("it comes").expect("whole").len() > FILE);
+    let whole = rest(request_file(&connection).await).await.expect("whole");
+    assert!(whole.len() > FILE);
     let (download, _) = get(&url(address, "/file")).await.expect("served");
     assert_eq!(download.bytes, Bytes::new(FILE as u64));
     server.close().await;
@@ -187,52 +213,32 @@ async fn files_that_are_not_read_hold_a_bounded_number_of_descriptors() {
     const STREAMS: usize = 90;
     /// Those that stay open, as docs/operations/quic.md has it.
     const KEPT: usize = 256;
-    const FILE: usize = 300_000;
-    let root = tempfile::tempdir().expect("a folder");
+    let root = folder_with(7);
     let file = root.path().join("file");
-    std::fs::write(&file, vec![7; FILE]).expect("written");
-    let config = Config {
-        root: Some(root.path().to_owned()),
-        ..config()
-    };
-    let (server, address) = start(config).await;
-    let mut transport = TransportConfig::default();
-    transport
-        .stream_receive_window(2_000_u32.into())
-        .keep_alive_interval(Some(Duration::from_secs(1)));
-    let endpoint = stranger(b"h3", transport);
+    let (server, address) = serve(root.path()).await;
+    let endpoint = narrow();
     let mut connections = Vec::new();
     let mut streams = Vec::new();
     for _ in 0..CONNECTIONS {
         let connection = connect(&endpoint, address).await.expect("connected");
-        for _ in 0..STREAMS {
-            let mut stream = request_file(&connection).await;
-            let begun = &mut [0; 500];
-            stream.read_exact(begun).await.expect("it is answered");
-            streams.push(stream);
-        }
+        streams.extend(begin_unread(&connection, STREAMS).await);
         connections.push(connection);
     }
     until("no more than stay open", || descriptors_of(&file) == KEPT).await;
     // one of the last, whose file did not stay open, and another client
-    let mut last = streams.pop().expect("a stream");
-    let reading = tokio::time::timeout(HANG_LIMIT, last.read_to_end(2 * FILE)).await;
-    let rest = reading.expect("it comes").expect("whole");
-    assert_eq!(&rest[rest.len() - 10..], [7; 10]);
+    let last = rest(streams.pop().expect("a stream")).await.expect("whole");
+    assert_eq!(&last[last.len() - 10..], [7; 10]);
     let (download, _) = get(&url(address, "/file")).await.expect("served");
     assert_eq!(download.bytes, Bytes::new(FILE as u64));
     // another file in its place: never a part of it behind a part of the first
-    let new = root.path().join("new");
-    std::fs::write(&new, vec![8; FILE]).expect("written");
-    std::fs::rename(&new, &file).expect("renamed");
-    let mut replaced = streams.pop().expect("a stream");
-    let reading = tokio::time::timeout(HANG_LIMIT, replaced.read_to_end(2 * FILE)).await;
-    reading.expect("it ends").expect_err("reset");
+    let other = folder_with(8);
+    std::fs::copy(other.path().join("file"), root.path().join("new")).expect("copied");
+    std::fs::rename(root.path().join("new"), &file).expect("renamed");
+    let replaced = streams.pop().expect("a stream");
+    rest(replaced).await.expect_err("reset");
     // that of a connection's first stream has frames behind it that are to be ignored (RFC 9114 7.2.8)
-    let mut kept = streams.swap_remove(1);
-    let reading = tokio::time::timeout(HANG_LIMIT, kept.read_to_end(2 * FILE)).await;
-    let rest = reading.expect("it comes").expect("whole");
-    assert_eq!(&rest[rest.len() - 10..], [7; 10]);
+    let kept = rest(streams.swap_remove(1)).await.expect("whole");
+    assert_eq!(&kept[kept.len() - 10..], [7; 10]);
     server.close().await;
 }
 
@@ -294,20 +300,11 @@ async fn connections_that_pipeline_do_not_keep_a_scrape_out() {
         let mut busy = Vec::new();
         for _ in 0..16 {
             let mut stream = std::net::TcpStream::connect(address).expect("connected");
-            stream.set_nonblocking(true).expect("set");
-            // until no more is taken, and nothing is read
-            let mut refused = 0;
-            while refused < 20 {
-                match stream.write(&request.repeat(100)) {
-                    Ok(_) => {}
-                    Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
-                        refused += 1;
-                        std::thread::sleep(Duration::from_millis(5));
-                    }
-                    Err(_) => break,
-                }
-            }
-            busy.push(stream);
+            stream.write_all(&request.repeat(100)).expect("sent");
+            let of_it = stream.try_clone().expect("a handle");
+            // for as long as the server takes them, and nothing is read
+            let sends = move || while stream.write_all(&request.repeat(100)).is_ok() {};
+            busy.push((of_it, std::thread::spawn(sends)));
         }
         let mut stream = std::net::TcpStream::connect(address).expect("connected");
         stream.set_read_timeout(Some(HANG_LIMIT)).expect("set");
@@ -315,6 +312,11 @@ async fn connections_that_pipeline_do_not_keep_a_scrape_out() {
         stream.write_all(request).expect("sent");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("an answer");
+        for (stream, sends) in busy {
+            // the server may have ended it
+            let _ = stream.shutdown(std::net::Shutdown::Both);
+            sends.join().expect("no panic");
+        }
         answer
     });
     let answer = scrape.await.expect("scraped");
