@@ -124,7 +124,7 @@ test("a name in the legend hides its line", async ({ page }) => {
 test("two points are laid over one another, with ratios", async ({ page }) => {
   await page.goto(`${dash.url}#/result/both/1`);
   await page.getByLabel("Compare with").selectOption({ label: "both: pep=none" });
-  const row = page.getByRole("row", { name: /bulk RTT median/ });
+  const row = page.getByRole("row", { name: /bulk RTT p50/ });
   await expect(row).toContainText("better");
   await expect(page.getByRole("row", { name: /web goodput/ })).toContainText("±");
   await drawn(page, "Round-trip time");
@@ -142,7 +142,7 @@ test("200 flows: sorted, filtered, ten drawn, others picked", async ({ page }) =
   const table = page.getByRole("region", { name: "Flows: table" });
   await expect(page.getByText("200 rows")).toBeVisible();
   await drawn(page, "Round-trip time");
-  await table.getByRole("button", { name: /Goodput/ }).click();
+  await table.getByRole("button", { name: /goodput/ }).click();
   const numbers = await table.locator("tbody tr td:nth-child(4)").allTextContents();
   expect(numbers.length).toBe(200);
   const values = numbers.map(Number);

@@ -7,6 +7,10 @@ use crate::commands::pep::{PEP_HELP, PepArgs};
 use crate::commands::quic::QuicCommand;
 use crate::commands::rnis::{RNIS_HELP, RnisArgs};
 use crate::commands::tunnel::TunnelCommand;
+use crate::help::{
+    COMPARE_HELP, COMPLETIONS_HELP, REPLAY_HELP, REPRODUCE_HELP, RUN_HELP, SWEEP_HELP, TOP_HELP,
+    epilogue,
+};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use reproduce::SYSTEMS;
@@ -29,19 +33,19 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run a scenario and print one table
-    #[command(after_help = RUN_HELP)]
+    #[command(after_help = epilogue(RUN_HELP))]
     Run(RunArgs),
     /// Run variants of a scenario side by side, with the same seeds
-    #[command(after_help = COMPARE_HELP)]
+    #[command(after_help = epilogue(COMPARE_HELP))]
     Compare(CompareArgs),
     /// Run a large sweep into a Parquet dataset, on all cores, and go on with it
-    #[command(after_help = SWEEP_HELP)]
+    #[command(after_help = epilogue(SWEEP_HELP))]
     Sweep(SweepArgs),
     /// Run a paper's experiments again and print its claims beside ours
-    #[command(after_help = REPRODUCE_HELP)]
+    #[command(after_help = epilogue(REPRODUCE_HELP))]
     Reproduce(ReproduceArgs),
     /// Run the live proxy: split TCP connections of UEs, windows by RAPID
-    #[command(after_help = PEP_HELP)]
+    #[command(after_help = epilogue(PEP_HELP))]
     Pep(PepArgs),
     /// Attach CDBE to this machine's TCP: clients report their bandwidth, servers pace by it
     #[command(subcommand)]
@@ -53,19 +57,19 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Tunnel(TunnelCommand),
     /// Decide a recording of RAPID's allocator once more, and compare
-    #[command(after_help = REPLAY_HELP)]
+    #[command(after_help = epilogue(REPLAY_HELP))]
     Replay(ReplayArgs),
     /// Run the radio information service: reports of base stations, for any client that needs them
-    #[command(after_help = RNIS_HELP)]
+    #[command(after_help = epilogue(RNIS_HELP))]
     Rnis(RnisArgs),
     /// Run programs on this machine's kernel behind an emulated radio
     #[command(subcommand)]
     Lab(LabCommand),
     /// Show live values or results in the browser
-    #[command(after_help = DASH_HELP)]
+    #[command(after_help = epilogue(DASH_HELP))]
     Dash(DashArgs),
     /// Show live values in the terminal
-    #[command(after_help = TOP_HELP)]
+    #[command(after_help = epilogue(TOP_HELP))]
     Top(TopArgs),
     /// Measure, make or convert radio traces
     #[command(subcommand)]
@@ -76,86 +80,11 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Scenario(ScenarioCommand),
     /// Print the completions of a shell
-    #[command(after_help = COMPLETIONS_HELP)]
+    #[command(after_help = epilogue(COMPLETIONS_HELP))]
     Completions(CompletionsArgs),
     /// Write the manual pages into a folder
     Man(ManArgs),
 }
-
-const COMPLETIONS_HELP: &str = "\
-Packages install them. By hand:
-  brimful completions bash > ~/.local/share/bash-completion/completions/brimful
-  brimful completions zsh > ~/.zfunc/_brimful     # a folder of $fpath
-  brimful completions fish > ~/.config/fish/completions/brimful.fish";
-
-const RUN_HELP: &str = "\
-Results go to results/NAME, or with --json only to stdout; --out names the folder in both cases.
-A scenario with a sweep runs all its points: one table, or one JSON line, each.
-
-Examples:
-  brimful run scenarios/rapid/fast-embb-los.toml --set rtt=\"1 ms\" --set pep=default
-  brimful run scenarios/rapid/trace-drive.toml --trace drive.csv --repeats 10 --json
-
-Exit codes: 0 done, 2 bad usage or input (nothing written), 1 failed run.";
-
-const TOP_HELP: &str = "\
-Reads what `brimful dash FILE` and `brimful run FILE --dash` show, from here or from afar. The token
-that others need is the content of --token-file, or of the variable BRIMFUL_DASH_TOKEN. A lost
-connection is tried again until it is back. ? shows the keys.
-
-Examples:
-  brimful top
-  brimful top lab7.example:8080 --token-file dash.token
-  brimful top --once
-
-Exit codes: 0 ended by a key or a signal, 2 bad usage, or no terminal, 1 nothing answers there.";
-
-const REPLAY_HELP: &str = "\
-Recordings are made by `brimful run --record FILE` in either world, and by a live proxy ([record] in
-its configuration).
-
-Example:
-  sudo brimful run scenarios/rapid/oai-fast.toml --world lab --record decisions.jsonl
-  brimful replay decisions.jsonl
-
-Exit codes: 0 all decisions are identical, 1 one differs, 2 bad usage or no recording.";
-
-const COMPARE_HELP: &str = "\
-The first variant is the one that ratios refer to. Several --vary give all combinations. Values
-that hold a comma stand in double quotes.
-
-Example:
-  brimful compare scenarios/rapid/trace-drive.toml --vary pep=none,default --repeats 5
-  sudo brimful compare scenarios/rapid/oai-fast.toml --world sim,lab";
-
-const SWEEP_HELP: &str = "\
-DIR gets _sweep.json, points/ and queues/ (Parquet, one row for each flow or queue of a point) and
-failed.jsonl. The same command goes on with a sweep that was interrupted; DIR keeps what is finished. The
-dataset is the same whatever the engine and the workers.
-
-Examples:
-  brimful sweep scenarios/nested-cc/contour.toml --grid tunnel-cc=bbr,bbrv2,ccid5
-  brimful sweep scenarios/nested-cc/contour.toml --engine ray --address ray-head:6379
-
-Exit codes: 0 done, 1 a point failed or the sweep did, 2 bad usage, input or folder (nothing written),
-130 interrupted.";
-
-const REPRODUCE_HELP: &str = "\
-Prints each claim with the paper's number, ours with its 95 % confidence interval, and what becomes
-of it: holds, better, or does not hold, and why. With --out, DIR gets the page SYSTEM.md, its figures
-in SYSTEM/, and all numbers in SYSTEM.json; without, nothing is written. In the lab an experiment takes
-as long as it lasts; --threads N runs N at a time, each in hosts of its own.
-
-Examples:
-  brimful reproduce rapid --quick
-  brimful reproduce rapid --only fig4 --only fig7 --out results
-  brimful reproduce dynamic-buffer --quick
-  brimful reproduce meld --quick
-  brimful reproduce nested-cc --quick
-  sudo brimful reproduce rapid --world lab --threads 4
-  sudo brimful reproduce rapid --world sim,lab --only fig9
-
-Exit codes: 0 done (whatever the verdicts), 2 bad usage (nothing written), 1 failed run.";
 
 /// Where an experiment runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -232,7 +161,8 @@ pub(crate) struct RunArgs {
         value_name = "ADDRESS",
         num_args = 0..=1,
         require_equals = true,
-        default_missing_value = "127.0.0.1:8080"
+        default_missing_value = "127.0.0.1:8080",
+        value_parser = crate::help::address,
     )]
     pub(crate) dash: Option<SocketAddr>,
 }

@@ -13,6 +13,7 @@ mod args;
 mod commands;
 mod execution;
 mod failure;
+mod help;
 mod lab_runner;
 mod live;
 mod matplotlib;

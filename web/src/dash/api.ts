@@ -61,6 +61,7 @@ export interface FlowSummary {
   retransmits?: number;
   lost?: number;
   jitter_ms?: number;
+  load_time_ms?: Distribution;
 }
 
 export interface QueueSummary {

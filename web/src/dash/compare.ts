@@ -18,9 +18,11 @@ const exact = (mean: number | undefined): Estimate | null =>
 
 const MEASURES: Measure[] = [
   { title: "goodput", unit: "bps", more: true, of: (f) => f.goodput_bps },
-  { title: "RTT median", unit: "ms", more: false, of: (f) => exact(f.rtt_ms.p50) },
+  { title: "RTT p50", unit: "ms", more: false, of: (f) => exact(f.rtt_ms.p50) },
   { title: "RTT p95", unit: "ms", more: false, of: (f) => exact(f.rtt_ms.p95) },
   { title: "RTT p99", unit: "ms", more: false, of: (f) => exact(f.rtt_ms.p99) },
+  { title: "OWD p95", unit: "ms", more: false, of: (f) => exact(f.owd_ms?.p95) },
+  { title: "load p95", unit: "ms", more: false, of: (f) => exact(f.load_time_ms?.p95) },
   { title: "retransmits", unit: "count", more: false, of: (f) => exact(f.retransmits) },
   {
     title: "completion",

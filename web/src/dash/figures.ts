@@ -86,6 +86,38 @@ function chosen(sets: SeriesSet[], choice: Choice, metric: string, kind: EntityK
   return { names: kept.slice(0, MAX_LINES), count: names.length };
 }
 
+/** The colour of an entity: the same in every figure of the page. */
+function colours(sets: SeriesSet[], choice: Choice, kind: EntityKind): (entity: string) => number {
+  const of = sets.flatMap((set) => set.series.filter((s) => s.kind === kind));
+  const order = choice.entities.get(kind) ?? [...new Set(of.map((s) => s.entity))];
+  return (entity) => Math.max(0, order.indexOf(entity));
+}
+
+/** Intervals of a line without a value that are a gap, as in the report. */
+const GAP = 4;
+
+/** The points with a break wherever nothing was measured for long: no line joins what is apart. */
+export function broken(points: Points): Points {
+  const count = points.x.length;
+  if (count < 3) return points;
+  const steps = Array.from({ length: count - 1 }, (_, i) => at(points.x, i + 1) - at(points.x, i));
+  const usual = [...steps].sort((a, b) => a - b)[Math.floor(steps.length / 2)] ?? 0;
+  const x: number[] = [];
+  const y: (number | null)[] = [];
+  for (let i = 0; i < count; i++) {
+    const step = steps[i - 1] ?? 0;
+    if (usual > 0 && step > GAP * usual) {
+      x.push(at(points.x, i) - step / 2);
+      y.push(null);
+    }
+    x.push(at(points.x, i));
+    y.push(points.y[i] ?? null);
+  }
+  return x.length === count ? points : { x, y };
+}
+
+const at = (values: ArrayLike<number>, i: number) => values[i] as number;
+
 const TIME = { title: "Time", unit: "s" } as const;
 
 function named(entity: string, set: SeriesSet, sets: SeriesSet[]): string {
@@ -103,15 +135,18 @@ function overTime(
   const { names, count } = chosen(sets, choice, metric, kind);
   if (names.length === 0) return null;
   const isGoodput = metric === GOODPUT;
+  // queues are many, most of them empty and in this figure alone
+  const colourOf = metric === QUEUE ? (e: string) => names.indexOf(e) : colours(sets, choice, kind);
   const linesOf = (set: SeriesSet, dash: number): Line[] =>
-    names.flatMap((entity, colour) => {
+    names.flatMap((entity) => {
       const found = set.series.find(
         (s) => s.metric === metric && s.kind === kind && s.entity === entity,
       );
       if (!found) return [];
       const name = spec.kind === "lane" ? entity : named(entity, set, sets);
       const dashed = sets.length > 1 ? { dash } : {};
-      return [{ name, colour, kind: spec.kind, points: found.points, ...dashed }];
+      const points = spec.kind === "line" ? () => broken(found.points()) : found.points;
+      return [{ name, colour: colourOf(entity), kind: spec.kind, points, ...dashed }];
     });
   const bounds = (set: SeriesSet) => (isGoodput ? capacities(set, sets) : []);
   // lanes and stacks cannot be laid over one another: a panel each

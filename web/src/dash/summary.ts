@@ -3,7 +3,7 @@
 import { h } from "../base/dom";
 import { columnNumber, number, withUnit } from "../base/format";
 import { type Column, DataTable, type Row } from "../table/table";
-import type { Mean, Summary } from "./api";
+import type { Distribution, FlowSummary, Mean, Summary } from "./api";
 
 const ms = (key: string, title: string): Column => ({
   key,
@@ -11,6 +11,22 @@ const ms = (key: string, title: string): Column => ({
   unit: "ms",
   format: columnNumber,
 });
+
+/** Distributions of a flow, as the command line's table has them; those that no flow has are left out. */
+const SPREADS: {
+  title: string;
+  key: string;
+  quantile: "p50" | "p95" | "p99";
+  of(flow: FlowSummary): Distribution | undefined;
+}[] = [
+  { title: "RTT p50", key: "rtt", quantile: "p50", of: (f) => f.rtt_ms },
+  { title: "RTT p95", key: "rtt", quantile: "p95", of: (f) => f.rtt_ms },
+  { title: "RTT p99", key: "rtt", quantile: "p99", of: (f) => f.rtt_ms },
+  { title: "OWD p95", key: "owd", quantile: "p95", of: (f) => f.owd_ms },
+  { title: "OWD p99", key: "owd", quantile: "p99", of: (f) => f.owd_ms },
+  { title: "load p50", key: "load", quantile: "p50", of: (f) => f.load_time_ms },
+  { title: "load p95", key: "load", quantile: "p95", of: (f) => f.load_time_ms },
+];
 
 /** The table of flows; with boxes that choose which are drawn, where `onPick` is given. */
 export function flowTable(
@@ -24,20 +40,22 @@ export function flowTable(
       return v !== null && v !== undefined && v !== 0;
     });
   const columns: Column[] = [
-    { key: "name", title: "Flow", text: true },
-    { key: "cc", title: "Control", text: true },
-    { key: "goodput", title: "Goodput", unit: "Mbit/s", format: columnNumber },
-    ms("p50", "RTT median"),
-    ms("p95", "RTT p95"),
-    ms("p99", "RTT p99"),
+    { key: "name", title: "flow", text: true },
+    { key: "cc", title: "cc", text: true },
+    { key: "goodput", title: "goodput", unit: "Mbit/s", format: columnNumber },
+    ...SPREADS.filter(({ of }) => summary.flows.some((f) => (of(f)?.samples ?? 0) > 0)).map(
+      ({ title, key, quantile }) => ms(`${key} ${quantile}`, title),
+    ),
   ];
   if (summary.flows.some((f) => f.goodput_bps.ci95 > 0)) {
     columns.splice(3, 0, { key: "ci", title: "± 95 %", unit: "Mbit/s", format: columnNumber });
   }
   if (has("completion_s"))
-    columns.push({ key: "done", title: "Done after", unit: "s", format: columnNumber });
-  if (has("retransmits")) columns.push({ key: "retransmits", title: "Sent again", format: number });
-  if (has("lost")) columns.push({ key: "lost", title: "Lost", format: number });
+    columns.push({ key: "done", title: "completion", unit: "s", format: columnNumber });
+  if (summary.flows.some((f) => f.cc === "udp")) columns.push(ms("jitter", "jitter"));
+  if (has("retransmits"))
+    columns.push({ key: "retransmits", title: "retransmits", format: number });
+  if (has("lost")) columns.push({ key: "lost", title: "lost", format: number });
   const table = new DataTable({
     caption: "Flows",
     columns,
@@ -51,7 +69,7 @@ export function flowTable(
 const mean = (v: Mean | number | null | undefined) =>
   typeof v === "number" ? v : (v?.mean ?? null);
 
-function flowRow(flow: Summary["flows"][number]): Row {
+function flowRow(flow: FlowSummary): Row {
   return {
     name: flow.name,
     values: {
@@ -59,9 +77,14 @@ function flowRow(flow: Summary["flows"][number]): Row {
       cc: flow.cc,
       goodput: flow.goodput_bps.mean / 1e6,
       ci: flow.goodput_bps.ci95 / 1e6,
-      p50: flow.rtt_ms.samples > 0 ? flow.rtt_ms.p50 : null,
-      p95: flow.rtt_ms.samples > 0 ? flow.rtt_ms.p95 : null,
-      p99: flow.rtt_ms.samples > 0 ? flow.rtt_ms.p99 : null,
+      ...Object.fromEntries(
+        SPREADS.map(({ of, key, quantile }) => {
+          const spread = of(flow);
+          const value = spread && spread.samples > 0 ? spread[quantile] : null;
+          return [`${key} ${quantile}`, value];
+        }),
+      ),
+      jitter: flow.cc === "udp" ? (flow.jitter_ms ?? null) : null,
       done: mean(flow.completion_s),
       retransmits: flow.retransmits ?? null,
       lost: flow.lost ?? null,
@@ -73,12 +96,12 @@ export function queueTable(summary: Summary): DataTable {
   const table = new DataTable({
     caption: "Queues",
     columns: [
-      { key: "name", title: "Queue", text: true },
-      { key: "mean", title: "Mean", unit: "kB", format: columnNumber },
-      { key: "most", title: "Most", unit: "kB", format: columnNumber },
-      ms("p50", "Wait median"),
-      ms("p99", "Wait p99"),
-      { key: "drops", title: "Drops", format: number },
+      { key: "name", title: "queue", text: true },
+      { key: "mean", title: "mean", unit: "kB", format: columnNumber },
+      { key: "most", title: "max", unit: "kB", format: columnNumber },
+      ms("p50", "sojourn p50"),
+      ms("p99", "sojourn p99"),
+      { key: "drops", title: "drops", format: number },
     ],
   });
   const used = summary.queues.filter((q) => q.bytes.max > 0);

@@ -31,7 +31,7 @@ Exit codes: 0 done, 2 bad usage or configuration (nothing was attached), 1 it co
 #[derive(Debug, Subcommand)]
 pub(crate) enum CdbeCommand {
     /// Let TCP clients report their bandwidth, and TCP servers pace by it
-    #[command(after_help = ATTACH_HELP)]
+    #[command(after_help = crate::help::epilogue(ATTACH_HELP))]
     Attach(AttachArgs),
 }
 

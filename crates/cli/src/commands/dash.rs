@@ -69,7 +69,7 @@ pub(crate) struct DashArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ServingArgs {
     /// Address and port of the page; port 0 is any that is free
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080", value_parser = crate::help::address)]
     listen: SocketAddr,
     /// File with the token for all but this machine, which only its owner may read
     #[arg(long, value_name = "FILE")]

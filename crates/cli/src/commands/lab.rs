@@ -39,7 +39,7 @@ cannot be run, 2 bad usage or input, 1 the lab failed.";
 #[derive(Debug, Subcommand)]
 pub(crate) enum LabCommand {
     /// Run any program on the UE of a scenario, behind its cell and proxy
-    #[command(after_help = SHELL_HELP)]
+    #[command(after_help = crate::help::epilogue(SHELL_HELP))]
     Shell(ShellArgs),
 }
 

@@ -45,10 +45,10 @@ Exit codes: 0 done, 2 bad usage, 1 no download, or a status of HTTP that is no s
 #[derive(Debug, Subcommand)]
 pub(crate) enum QuicCommand {
     /// Serve HTTP/3 and plain downloads; losses that the radio explains do not slow it down
-    #[command(after_help = SERVE_HELP)]
+    #[command(after_help = crate::help::epilogue(SERVE_HELP))]
     Serve(Box<ServeArgs>),
-    /// Download, and print_notes how it went
-    #[command(after_help = GET_HELP)]
+    /// Download, and print how it went
+    #[command(after_help = crate::help::epilogue(GET_HELP))]
     Get(GetArgs),
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct ServeArgs {
     #[arg(long)]
     check: bool,
     /// Where to listen, UDP; may be given several times [default: 0.0.0.0:4433]
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = crate::help::address)]
     listen: Vec<SocketAddr>,
     /// Congestion controller [default: cubic]
     #[arg(long, value_name = "NAME")]
@@ -106,7 +106,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
     /// Where /metrics and /status listen, TCP
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = crate::help::address)]
     metrics: Option<SocketAddr>,
     /// Log every connection and request as well
     #[arg(long)]
@@ -161,7 +161,7 @@ pub(crate) struct GetArgs {
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
     /// Send from this address
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = crate::help::address)]
     bind: Option<SocketAddr>,
     /// Report the bandwidth at which data arrives, to a server that paces by it: off or cdbe
     /// [default: off]
@@ -189,8 +189,12 @@ fn failure(error: QuicError) -> Failure {
         | QuicError::Controller(_)
         | QuicError::Certificate { .. }
         | QuicError::File { .. }
+        | QuicError::Folder { .. }
         | QuicError::Target { .. } => Failure::input(error),
         QuicError::Dashboard(of) if of.is_input() => Failure::input(of),
+        QuicError::Untrusted { .. } => Failure::Run(anyhow!(
+            "{error}; for trials: --ca FILE with the file of `quic serve --write-certificate FILE`, or --insecure"
+        )),
         _ => Failure::run(error),
     }
 }
@@ -226,12 +230,8 @@ fn configuration(arguments: &ServeArgs) -> Result<Config, Failure> {
         config.listen.clone_from(&arguments.listen);
     }
     if let Some(name) = &arguments.cc {
-        let probe = cc::BuildConfig {
-            mss: Bytes::new(1_200),
-            initial_window: Bytes::new(12_000),
-        };
-        cc::build(name, probe).map_err(Failure::input)?;
-        config.cc.clone_from(name);
+        let found = cc::named(name).map_err(Failure::input)?;
+        found.name.clone_into(&mut config.cc);
     }
     if let Some(Meld(variant)) = arguments.meld {
         config.meld = variant;

@@ -42,10 +42,10 @@ Exit codes: 0 done, 2 bad usage or configuration (nothing was changed), 1 failed
 #[derive(Debug, Subcommand)]
 pub(crate) enum TunnelCommand {
     /// Open paths to a server, and carry what comes to a TUN device over all of them
-    #[command(after_help = CLIENT_HELP)]
+    #[command(after_help = crate::help::epilogue(CLIENT_HELP))]
     Client(Box<ClientArgs>),
     /// Serve clients
-    #[command(after_help = SERVER_HELP)]
+    #[command(after_help = crate::help::epilogue(SERVER_HELP))]
     Server(Box<ServerArgs>),
     /// Write a new key, for both ends, to a new file
     Key {
@@ -99,7 +99,7 @@ pub(crate) struct CommonArgs {
     #[arg(long, value_name = "PATH", conflicts_with = "config")]
     admin: Option<PathBuf>,
     /// Where /metrics and /status listen, TCP
-    #[arg(long, value_name = "ADDRESS", conflicts_with = "config")]
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "config", value_parser = crate::help::address)]
     metrics: Option<SocketAddr>,
 }
 
@@ -113,7 +113,8 @@ pub(crate) struct ClientArgs {
         long,
         value_name = "ADDRESS",
         required_unless_present = "config",
-        conflicts_with = "config"
+        conflicts_with = "config",
+        value_parser = crate::help::address,
     )]
     remote: Option<SocketAddr>,
     /// The paths, in the form that the help names
@@ -141,7 +142,8 @@ pub(crate) struct ServerArgs {
         long,
         value_name = "ADDRESS",
         required_unless_present = "config",
-        conflicts_with = "config"
+        conflicts_with = "config",
+        value_parser = crate::help::address,
     )]
     listen: Vec<SocketAddr>,
     /// Which addresses the client may use, e.g. 10.99.0.2/32; may be given several times

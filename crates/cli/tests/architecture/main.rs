@@ -142,6 +142,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "daemon",
             "report-source",
             "dash",
+            "socket-options",
         ],
     ),
     (

@@ -257,7 +257,7 @@ fn radios_without_a_model() {
         MOVING,
         &["--set", "ue.phone.channel.fading=etuu"],
         &[
-            "--set ue.phone.channel.fading=etuu:1:25",
+            "--set ue.phone.channel.fading=etuu: ",
             "did you mean \"etu\"?",
         ],
     );
@@ -299,7 +299,7 @@ fn options_are_checked_like_the_file() {
     refused(
         WIRE,
         &["--set", "rrt=5 ms"],
-        &["--set rrt=5 ms:1:1", "did you mean \"rtt\"?"],
+        &["--set rrt=5 ms: ", "did you mean \"rtt\"?"],
     );
     refused(WIRE, &["--set", "cc=cubik"], &["did you mean \"cubic\"?"]);
     refused(WIRE, &["--set", "rtt"], &["--set rtt", "KEY=VALUE"]);

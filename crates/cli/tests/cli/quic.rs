@@ -126,6 +126,12 @@ fn a_file_goes_over_http3_and_a_download_is_reported_as_json() {
         "--insecure",
     ]);
     assert_eq!(missing.code, Some(1), "{missing:?}");
+    let untrusted = place.run(&["quic", "get", &server]);
+    assert_eq!(untrusted.code, Some(1), "{untrusted:?}");
+    assert!(
+        untrusted.stderr.contains("--write-certificate"),
+        "{untrusted:?}"
+    );
 }
 
 #[test]
@@ -145,7 +151,13 @@ fn what_cannot_be_served_or_fetched_is_rejected_before_anything_begins() {
             &["quic", "serve", "--reports", "http://x/"],
             "expected unix:PATH",
         ),
-        (&["quic", "serve", "--root", "none"], "none"),
+        (&["quic", "serve", "--root", "none"], "root: none: "),
+        (&["quic", "serve", "--qlog", "none"], "qlog: none: "),
+        (&["quic", "serve", "--listen", "4433"], "0.0.0.0:4433"),
+        (
+            &["quic", "serve", "--listen", "here:1"],
+            "for example 192.0.2.1:4433",
+        ),
         (&["quic", "get", "nowhere"], "expected HOST:PORT"),
         (&["quic", "get", "http://a/"], "expected https://"),
         (

@@ -60,5 +60,5 @@ pub use controller::{
 pub use feedback::{Arrival, Feedback, RateReport, RateReporter, RateView, Timestamps};
 pub use radio_state::RadioState;
 pub use registry::{
-    BuildConfig, CONTROLLERS, Controller, UnknownController, build, find, names, names_of,
+    BuildConfig, CONTROLLERS, Controller, UnknownController, build, find, named, names, names_of,
 };

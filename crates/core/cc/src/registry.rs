@@ -59,6 +59,8 @@ impl UnknownController {
 pub struct Controller {
     /// As files name it.
     pub name: &'static str,
+    /// Other names of the field, which files may have as well.
+    pub also: &'static [&'static str],
     /// As figures and tables name it.
     pub title: &'static str,
     /// Its window falls in proportion to the share of marked data, so that it can live with the many marks of an
@@ -86,6 +88,7 @@ impl Controller {
     ) -> Self {
         Self {
             name,
+            also: &[],
             title,
             is_scalable: false,
             is_reported: false,
@@ -95,6 +98,9 @@ impl Controller {
             relative: None,
             build,
         }
+    }
+    const fn also(self, also: &'static [&'static str]) -> Self {
+        Self { also, ..self }
     }
     const fn scalable(self) -> Self {
         Self {
@@ -130,7 +136,8 @@ impl Controller {
     }
 }
 
-/// All of them, in the order of messages.
+/// All of them, in the order of messages. Other names that are read: `reno` for `newreno`, `bbr1` and `bbrv1` for
+/// `bbr`, `bbrv2` for `bbr2`, `bbrv3` for `bbr3`.
 ///
 /// | name | controller |
 /// | --- | --- |
@@ -159,6 +166,7 @@ pub const CONTROLLERS: &[Controller] = &[
     Controller::new("newreno", "NewReno", |c| {
         Box::new(NewReno::new(reno::Config::new(c)))
     })
+    .also(&["reno"])
     .linux("reno")
     .for_paths(Some(2)),
     Controller::new("cubic", "Cubic", |c| {
@@ -200,16 +208,19 @@ pub const CONTROLLERS: &[Controller] = &[
     })
     .relative("newreno"),
     Controller::new("bbr", "BBR", |c| Box::new(Bbr::new(bbr::Config::new(c))))
+        .also(&["bbr1", "bbrv1"])
         .relative("cubic")
         .for_paths(Some(5)),
     Controller::new("bbr2", "BBRv2", |c| {
         Box::new(Bbr3::new(bbr3::Config::v2(c)))
     })
+    .also(&["bbrv2"])
     .relative("bbr")
     .for_paths(None),
     Controller::new("bbr3", "BBRv3", |c| {
         Box::new(Bbr3::new(bbr3::Config::v3(c)))
     })
+    .also(&["bbrv3"])
     .relative("bbr")
     .for_paths(None),
     Controller::new("dctcp", "DCTCP", |c| {
@@ -254,9 +265,21 @@ pub fn names_of(holds: impl Fn(&Controller) -> bool) -> impl Iterator<Item = &'s
         .map(|of| of.name)
 }
 
-/// The controller of that name.
+/// The controller of that name, or of that other name.
 pub fn find(name: &str) -> Option<&'static Controller> {
-    CONTROLLERS.iter().find(|of| of.name == name)
+    let is_named = |of: &&Controller| of.name == name || of.also.contains(&name);
+    CONTROLLERS.iter().find(is_named)
+}
+
+/// The controller of that name, or of that other name, as [`find`], with what resembles a wrong one.
+///
+/// # Errors
+/// [`UnknownController`] if no controller has that name.
+pub fn named(name: &str) -> Result<&'static Controller, UnknownController> {
+    find(name).ok_or_else(|| UnknownController {
+        name: name.to_owned(),
+        suggestions: similar(name),
+    })
 }
 
 /// Makes the controller of that name, one of [`CONTROLLERS`].
@@ -267,13 +290,7 @@ pub fn build(
     name: &str,
     config: BuildConfig,
 ) -> Result<Box<dyn CongestionControl>, UnknownController> {
-    match find(name) {
-        Some(found) => Ok(found.build(config)),
-        None => Err(UnknownController {
-            name: name.to_owned(),
-            suggestions: similar(name),
-        }),
-    }
+    named(name).map(|found| found.build(config))
 }
 
 /// Known names that contain the given one or are contained in it, then those at most three edits and
@@ -330,15 +347,28 @@ mod tests {
     }
 
     #[test]
+    fn other_names_are_unique_and_of_no_other() {
+        let all = CONTROLLERS.iter().flat_map(|of| {
+            let names = of.also.iter().chain([&of.name]);
+            names.map(move |&name| (name, of.name))
+        });
+        for (name, of) in all {
+            assert_eq!(find(name).map(|of| of.name), Some(of), "{name}");
+        }
+        assert_eq!(build("reno", CONFIG).map(|of| of.name()), Ok("newreno"));
+        assert_eq!(build("bbrv2", CONFIG).map(|of| of.name()), Ok("bbr2"));
+    }
+
+    #[test]
     fn an_unknown_name_is_refused_with_what_resembles_it() {
         let error = |name: &str| build(name, CONFIG).expect_err("unknown");
         assert_eq!(error("Cubik").suggestions.first(), Some(&"cubic"));
         assert_eq!(
-            error("reno").suggestions,
-            ["newreno", "newreno-abe", "veno"]
+            error("renno").suggestions,
+            ["newreno", "veno", "newreno-abe"]
         );
         assert_eq!(error("westwood+").suggestions, ["westwood"]);
-        assert_eq!(error("bbrv1").suggestions, ["bbr", "bbr2", "bbr3"]);
+        assert_eq!(error("bbrv4").suggestions, ["bbr", "bbr2", "bbr3"]);
         assert_eq!(error("hystart++").suggestions, ["cubic-hystart++"]);
         assert!(error("quetzalcoatl").suggestions.is_empty());
         assert!(error("").suggestions.is_empty());

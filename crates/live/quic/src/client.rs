@@ -4,11 +4,15 @@ use crate::metered::{Meter, Metered, Reported, Reports};
 use crate::protocol::{MAX_TRAILER_BYTES, REPORTS_HEADER, Request, RequestError};
 use crate::server::H3;
 use crate::tls::{self, Trust};
+use crate::unreachable::Unreachable;
 use crate::{ALPN, QuicError, content, epoch};
 use bytes::Buf;
 use cc::cdbe::estimator::{self, Estimator};
 use http::Uri;
-use quinn::{ClientConfig, Connection, Endpoint, EndpointConfig, TransportConfig, VarInt};
+use quinn::{
+    ClientConfig, Connection, ConnectionError, Endpoint, EndpointConfig, TransportConfig,
+    TransportErrorCode, VarInt,
+};
 use quinn_cc::{AdapterFactory, Monitor, Reporting, RttSummary, allow_reports};
 use serde_json::Value;
 use std::future::poll_fn;
@@ -24,6 +28,9 @@ use units::{BitRate, Bytes, Duration};
 const RECEIVE_WINDOW: u32 = 16 << 20;
 /// The port of a URL that names none (RFC 9114 3.1).
 const HTTPS: u16 = 443;
+
+/// TLS: the issuer of the server's certificate is unknown (RFC 8446 6.2).
+const UNKNOWN_CA: u8 = 48;
 
 /// Between the beginnings of two attempts (RFC 8305 8).
 const STAGGER: std::time::Duration = std::time::Duration::from_millis(250);
@@ -283,16 +290,37 @@ struct Made {
     began: Instant,
 }
 
-/// An endpoint whose socket passes to the meter what arrives, if there is one.
-fn endpoint(bind: SocketAddr, meter: Option<&Meter>) -> io::Result<Endpoint> {
-    let Some(meter) = meter else {
-        return Endpoint::client(bind);
-    };
+/// An endpoint with a socket of its own, which passes to the meter what arrives, and what watches it.
+fn endpoint(bind: SocketAddr, meter: Option<&Meter>) -> io::Result<(Endpoint, Unreachable)> {
     let runtime =
         quinn::default_runtime().ok_or_else(|| io::Error::other("not in a tokio runtime"))?;
-    let socket = runtime.wrap_udp_socket(UdpSocket::bind(bind)?)?;
-    let socket = Arc::new(Metered::new(socket, meter.clone()));
-    Endpoint::new_with_abstract_socket(EndpointConfig::default(), None, socket, runtime)
+    let socket = UdpSocket::bind(bind)?;
+    let unreachable = Unreachable::watch(&socket)?;
+    let mut socket = runtime.wrap_udp_socket(socket)?;
+    if let Some(meter) = meter {
+        socket = Arc::new(Metered::new(socket, meter.clone()));
+    }
+    let config = EndpointConfig::default();
+    let endpoint = Endpoint::new_with_abstract_socket(config, None, socket, runtime)?;
+    Ok((endpoint, unreachable))
+}
+
+/// Why a handshake has failed.
+fn unconnected(error: &ConnectionError, address: SocketAddr) -> QuicError {
+    let problem = match error {
+        ConnectionError::TimedOut => {
+            "no answer: is a server there, and do firewalls let UDP pass?".to_owned()
+        }
+        other => other.to_string(),
+    };
+    match error {
+        ConnectionError::TransportError(of)
+            if of.code == TransportErrorCode::crypto(UNKNOWN_CA) =>
+        {
+            QuicError::Untrusted { address, problem }
+        }
+        _ => QuicError::Connection { address, problem },
+    }
 }
 
 async fn attempt(
@@ -303,17 +331,24 @@ async fn attempt(
     meter: Option<Meter>,
 ) -> Result<Made, QuicError> {
     let bind = bind.unwrap_or_else(|| any(address));
-    let endpoint = endpoint(bind, meter.as_ref()).map_err(|source| QuicError::Socket {
+    let made = endpoint(bind, meter.as_ref());
+    let (endpoint, unreachable) = made.map_err(|source| QuicError::Socket {
         address: bind,
         source,
     })?;
     let fault = |problem: String| QuicError::Connection { address, problem };
     let began = Instant::now();
-    let connection = endpoint
+    let connecting = endpoint
         .connect_with(config, address, host)
-        .map_err(|error| fault(error.to_string()))?
-        .await
         .map_err(|error| fault(error.to_string()))?;
+    let connection = tokio::select! {
+        made = connecting => made.map_err(|error| unconnected(&error, address))?,
+        answer = unreachable.answer() => return Err(fault(match answer {
+            io::ErrorKind::ConnectionRefused => "nothing listens at this UDP port, its host answers by ICMP".to_owned(),
+            _ => "the network answers by ICMP that it cannot be reached".to_owned(),
+        })),
+    };
+    drop(unreachable);
     Ok(Made {
         endpoint,
         connection,

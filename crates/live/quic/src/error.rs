@@ -35,6 +35,16 @@ pub enum QuicError {
         /// The system's error.
         source: std::io::Error,
     },
+    /// A folder of the configuration that cannot be used.
+    #[error("{name}: {path}: {source}; the folder must be there before", path = .path.display())]
+    Folder {
+        /// The configuration's key.
+        name: &'static str,
+        /// The folder.
+        path: PathBuf,
+        /// The system's error.
+        source: std::io::Error,
+    },
     /// A file or folder that cannot be used.
     #[error("{path}: {source}", path = .path.display())]
     File {
@@ -57,6 +67,14 @@ pub enum QuicError {
         /// The server.
         address: SocketAddr,
         /// What happened.
+        problem: String,
+    },
+    /// The server's certificate is of an issuer that is not trusted.
+    #[error("connection to {address}: {problem}")]
+    Untrusted {
+        /// The server.
+        address: SocketAddr,
+        /// What TLS says.
         problem: String,
     },
     /// The server answered something else than what was requested.

@@ -1,6 +1,6 @@
 //! What can be wrong with a scenario, and how it is reported.
 
-use crate::source::{Position, Sources};
+use crate::source::{Position, Sources, written};
 use core::fmt;
 
 /// Why a scenario is refused. Nothing has run and nothing was written.
@@ -23,21 +23,19 @@ pub enum ScenarioError {
     Trace {
         /// Why the trace is refused.
         error: Box<radio::trace::TraceError>,
-        /// The place that names it, as `file:line:column`.
+        /// The place that names it, as `file:line:column`, or the option.
         used_at: String,
     },
 }
 
 /// One fault and its place. Prints as
-/// `file:line:column: what is wrong; what is allowed; what to do`.
+/// `file:line:column: what is wrong; what is allowed; what to do`; an option without line and column.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Problem {
     /// The file, or the option (`--set rtt=1`).
     pub file: String,
-    /// Line, from 1.
-    pub line: usize,
-    /// Column in characters, from 1.
-    pub column: usize,
+    /// Line and column in characters, both from 1; none in an option, which is one short line.
+    pub position: Option<(usize, usize)>,
     /// What is wrong, and why.
     pub what: String,
     /// What would have been allowed.
@@ -50,11 +48,7 @@ pub struct Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}:{}:{}: {}",
-            self.file, self.line, self.column, self.what
-        )?;
+        write!(f, "{}: {}", written(&self.file, self.position), self.what)?;
         if let Some(allowed) = &self.allowed {
             write!(f, "; {allowed}")?;
         }
@@ -134,8 +128,7 @@ impl Fault {
         let place = sources.place(self.at);
         ScenarioError::Invalid(Box::new(Problem {
             file: place.file,
-            line: place.line,
-            column: place.column,
+            position: place.position,
             what: self.what,
             allowed: self.allowed,
             suggestion: self.suggestion,
@@ -200,8 +193,7 @@ mod tests {
     fn a_problem_prints_in_one_line() {
         let problem = Problem {
             file: "a.toml".into(),
-            line: 3,
-            column: 7,
+            position: Some((3, 7)),
             what: "unknown key \"rttt\"".into(),
             allowed: Some("known: rtt".into()),
             suggestion: Some("did you mean \"rtt\"?".into()),

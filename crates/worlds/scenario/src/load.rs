@@ -37,8 +37,6 @@ pub(crate) struct Document {
     pub(crate) sources: Sources,
     /// For each source, where the files that it names are.
     pub(crate) folders: Vec<Folder>,
-    /// Which sources are options of the command line.
-    options: Vec<usize>,
     /// The name where the file gives none.
     pub(crate) stem: String,
     /// If there are such, no other file is read.
@@ -80,7 +78,7 @@ impl Document {
         let sources = self.sources.texts().enumerate();
         let is_file = |source: usize| {
             let folder = self.folders.get(source);
-            matches!(folder, Some(Folder::Is(_))) && !self.options.contains(&source)
+            matches!(folder, Some(Folder::Is(_))) && !self.sources.is_option(source)
         };
         let files = sources.filter(move |(source, _)| is_file(*source));
         files.map(|(_, (name, text))| (PathBuf::from(name), text.to_owned()))
@@ -88,15 +86,13 @@ impl Document {
 
     /// True if a place is in an option of the command line.
     pub(crate) fn is_option(&self, at: Position) -> bool {
-        self.options.contains(&at.source)
+        self.sources.is_option(at.source)
     }
 
     /// Adds an option of the command line, whose files are relative to the working directory.
     pub(crate) fn add_option(&mut self, name: String, text: String) -> usize {
         self.folders.push(Folder::Is(PathBuf::new()));
-        let source = self.sources.add(name, text, None);
-        self.options.push(source);
-        source
+        self.sources.add_option(name, text)
     }
 }
 
@@ -170,7 +166,6 @@ fn load(
         root: Table::default(),
         sources: Sources::default(),
         folders: Vec::new(),
-        options: Vec::new(),
         stem,
         held,
     };

@@ -14,6 +14,7 @@ pub(crate) struct Position {
 struct Source {
     name: String,
     text: String,
+    is_option: bool,
     /// The file whose `extends` named this one.
     extended_by: Option<usize>,
 }
@@ -28,20 +29,48 @@ pub(crate) struct Sources {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) file: String,
-    pub(crate) line: usize,
-    pub(crate) column: usize,
+    /// Line and column; none in an option.
+    pub(crate) position: Option<(usize, usize)>,
     pub(crate) extended_by: Vec<String>,
 }
 
+/// `file:line:column`, or `file` alone.
+pub(crate) fn written(file: &str, position: Option<(usize, usize)>) -> String {
+    match position {
+        Some((line, column)) => format!("{file}:{line}:{column}"),
+        None => file.to_owned(),
+    }
+}
+
 impl Sources {
-    /// Keeps a text, gives its index.
+    /// Keeps the text of a file, gives its index.
     pub(crate) fn add(&mut self, name: String, text: String, extended_by: Option<usize>) -> usize {
-        self.texts.push(Source {
+        self.keep(Source {
             name,
             text,
+            is_option: false,
             extended_by,
-        });
+        })
+    }
+
+    /// Keeps an option of the command line, gives its index.
+    pub(crate) fn add_option(&mut self, name: String, text: String) -> usize {
+        self.keep(Source {
+            name,
+            text,
+            is_option: true,
+            extended_by: None,
+        })
+    }
+
+    fn keep(&mut self, source: Source) -> usize {
+        self.texts.push(source);
         self.texts.len() - 1
+    }
+
+    /// True if a text is an option of the command line.
+    pub(crate) fn is_option(&self, source: usize) -> bool {
+        self.texts.get(source).is_some_and(|of| of.is_option)
     }
 
     /// Names and texts, in the order of their indices.
@@ -56,8 +85,7 @@ impl Sources {
         let Some(source) = self.texts.get(at.source) else {
             return Place {
                 file: String::new(),
-                line: 1,
-                column: 1,
+                position: None,
                 extended_by: Vec::new(),
             };
         };
@@ -75,18 +103,18 @@ impl Sources {
         }
         Place {
             file: source.name.clone(),
-            line: before.matches('\n').count() + 1,
-            column: before[line_start..].chars().count() + 1,
+            position: (!source.is_option).then(|| {
+                let line = before.matches('\n').count() + 1;
+                (line, before[line_start..].chars().count() + 1)
+            }),
             extended_by,
         }
     }
 
-    /// `file:line:column`.
+    /// `file:line:column`, or the option.
     pub(crate) fn describe(&self, at: Position) -> String {
-        let Place {
-            file, line, column, ..
-        } = self.place(at);
-        format!("{file}:{line}:{column}")
+        let place = self.place(at);
+        written(&place.file, place.position)
     }
 }
 
@@ -109,12 +137,12 @@ mod tests {
                 offset,
             })
         };
-        assert_eq!((place(0).line, place(0).column), (1, 1));
+        assert_eq!(place(0).position, Some((1, 1)));
         // the second line holds two characters of two bytes each before the space
-        assert_eq!((place(10).line, place(10).column), (2, 3));
+        assert_eq!(place(10).position, Some((2, 3)));
         // in the middle of a character, and behind the end
-        assert_eq!((place(7).line, place(7).column), (2, 1));
-        assert_eq!(place(1000).line, 3);
+        assert_eq!(place(7).position, Some((2, 1)));
+        assert_eq!(place(1000).position, Some((3, 1)));
         assert_eq!(place(0).extended_by, ["child"]);
     }
 }

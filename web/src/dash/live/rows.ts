@@ -46,7 +46,7 @@ export function columns(
   if (table.some((f) => f.ue) || series.some((s) => s.kind === "flow" && s.parent)) {
     all.push({ key: "ue", title: "UE", text: true });
   }
-  if (table.some((f) => f.cc)) all.push({ key: "cc", title: "Control", text: true });
+  if (table.some((f) => f.cc)) all.push({ key: "cc", title: "cc", text: true });
   all.push(...measured);
   if (has(SLOW)) all.push({ key: "class", title: "Held for", text: true });
   return all;

@@ -59,7 +59,7 @@ pub(super) fn run(arguments: &SweepArgs, folder: &Path) -> Result<(), Failure> {
 }
 
 /// Runs a program to its end, and whether it was interrupted. Each interruption and request to end
-/// reaches it once, be it from a terminal, which would print_notes both, or by a signal to this process
+/// reaches it once, be it from a terminal, which would signal both, or by a signal to this process
 /// alone: the program puts things away.
 fn passing_interruptions_on(mut command: Command) -> std::io::Result<(ExitStatus, bool)> {
     let is_interrupted = Arc::new(AtomicBool::new(false));

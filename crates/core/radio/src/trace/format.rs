@@ -144,7 +144,7 @@ fn csv_reason(header: &[Field<'_>]) -> String {
     } else if has("rtt_ms") {
         " (it holds round-trip times, not rates: take the file with the throughput)".to_owned()
     } else {
-        " (no rate: a column whose name ends in _bps, _kbps, _mbps or _gbps; and neither the \
+        " (no rate: a column whose name ends in a unit of rates, such as _mbps or Mbit/s; and neither the \
          columns of UCC nor of NR-Scope; name the column so)"
             .to_owned()
     }
@@ -198,15 +198,26 @@ fn detect_numbers(file: &str, text: &str) -> Result<Format, TraceError> {
     }
 }
 
-/// The bit/s of one unit of a rate column, by its name's ending, e.g. `Verizon_throughput_mbps`.
+/// A column's name in lower case, its unit behind a `_`: `t (s)` is `t_s`.
+pub(super) fn plain(column: &str) -> String {
+    let lower = column.to_ascii_lowercase();
+    let words = lower.split([' ', '_', '(', ')', '[', ']']);
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    words.join("_")
+}
+
+/// The bit/s of one unit of a rate column, by its name's ending: `Verizon_throughput_mbps`, `rate (Mbit/s)`.
 pub(super) fn rate_unit(column: &str) -> Option<f64> {
-    let name = column.to_ascii_lowercase();
+    let name = plain(column);
     let unit = name.rsplit('_').next()?;
-    match unit {
-        "bps" => Some(1.0),
-        "kbps" => Some(1e3),
-        "mbps" => Some(1e6),
-        "gbps" => Some(1e9),
+    let prefix = unit
+        .strip_suffix("bps")
+        .or_else(|| unit.strip_suffix("bit/s"))?;
+    match prefix {
+        "" => Some(1.0),
+        "k" => Some(1e3),
+        "m" => Some(1e6),
+        "g" => Some(1e9),
         _ => None,
     }
 }
@@ -254,6 +265,8 @@ mod tests {
                 Format::NrScope,
             ),
             ("protocol,seq_num,Sprint_throughput_mbps\n", Format::RateCsv),
+            ("time,Mbit/s\n", Format::RateCsv),
+            ("t [s],rate (kbit/s)\n", Format::RateCsv),
             ("\n# brimful-trace 1\n", Format::Brimful),
         ];
         for (text, format) in cases {
@@ -268,7 +281,7 @@ mod tests {
                 "time_s,cqi\n0,12\n",
                 "with \"# brimful-trace 1\" as a line above",
             ),
-            ("time,throughput\n0,12.5\n", "_kbps, _mbps or _gbps"),
+            ("time,throughput\n0,12.5\n", "such as _mbps or Mbit/s"),
         ] {
             let error = detect("f", text).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");

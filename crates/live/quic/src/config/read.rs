@@ -84,12 +84,8 @@ fn bytes(
 
 fn controller(top: &mut Section<'_, '_>, config: &mut Config) -> Result<(), ConfigError> {
     if let Some((name, at)) = top.text("cc")? {
-        let probe = cc::BuildConfig {
-            mss: Bytes::new(1_200),
-            initial_window: Bytes::new(12_000),
-        };
-        cc::build(&name, probe).map_err(|error| top.fault_at(at, format!("cc: {error}")))?;
-        config.cc = name;
+        let found = cc::named(&name).map_err(|error| top.fault_at(at, format!("cc: {error}")))?;
+        found.name.clone_into(&mut config.cc);
     }
     if let Some((name, at)) = top.text("meld")? {
         config.meld = match name.as_str() {

@@ -173,12 +173,14 @@ impl Shared {
         let epoch = epoch();
         // a wrong name is found here, not with the first connection
         quinn_cc::AdapterFactory::named(epoch, &config.cc, config.meld)?;
-        for folder in [&config.qlog, &config.root].into_iter().flatten() {
+        for (name, folder) in [("qlog", &config.qlog), ("root", &config.root)] {
+            let Some(folder) = folder else { continue };
             let found = std::fs::metadata(folder).and_then(|found| match found.is_dir() {
                 true => Ok(()),
                 false => Err(std::io::Error::other("is no folder")),
             });
-            found.map_err(|source| QuicError::File {
+            found.map_err(|source| QuicError::Folder {
+                name,
                 path: folder.clone(),
                 source,
             })?;

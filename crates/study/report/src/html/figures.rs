@@ -149,7 +149,17 @@ fn value_axis(title: &'static str, unit: Unit, may_be_log: bool, panels: &[Panel
     }
 }
 
-/// The names that occur for a metric, in the order of first appearance: their colours.
+/// The colour of each of these names: a flow's is its place among the flows, so that all figures give it the same.
+fn colours(runs: &[(&str, &RunResult)], names: &[String]) -> Vec<usize> {
+    let flows = self::names(runs, Metric::Goodput);
+    let place = |(own, name): (usize, &String)| {
+        let among_flows = flows.iter().position(|flow| flow == name);
+        among_flows.unwrap_or(own)
+    };
+    names.iter().enumerate().map(place).collect()
+}
+
+/// The names that occur for a metric, in the order of first appearance.
 fn names(runs: &[(&str, &RunResult)], metric: Metric) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for series in runs
@@ -181,11 +191,13 @@ fn over_time(spec: &Spec, runs: &[(&str, &RunResult)], end: f64, buckets: usize)
     if names.is_empty() {
         return None;
     }
+    let colours = colours(runs, &names);
+    let named: Vec<(&str, usize)> = names.iter().map(String::as_str).zip(colours).collect();
     let panels: Vec<Panel> = runs
         .iter()
         .map(|(label, run)| Panel {
             title: (*label).to_owned(),
-            lines: panel_lines(spec, stroke(of), run, &names, buckets),
+            lines: panel_lines(spec, stroke(of), run, &named, buckets),
         })
         .filter(|panel| !panel.lines.is_empty())
         .collect();
@@ -211,7 +223,7 @@ fn panel_lines(
     spec: &Spec,
     stroke: Stroke,
     run: &RunResult,
-    names: &[String],
+    named: &[(&str, usize)],
     buckets: usize,
 ) -> Vec<Line> {
     let of_bound = run.series.iter().filter(|s| Some(s.metric) == spec.bound);
@@ -230,7 +242,7 @@ fn panel_lines(
     });
     let of_metric = run.series.iter().filter(|s| s.metric == spec.metric);
     let lines = of_metric.filter_map(|s| {
-        let colour = names.iter().position(|n| *n == s.entity)?;
+        let colour = named.iter().find(|(name, _)| *name == s.entity)?.1;
         Some(Line::new(
             (s.entity.clone(), colour),
             stroke,
@@ -275,11 +287,13 @@ fn rtt_cdf(runs: &[(&str, &RunResult)]) -> Option<Figure> {
         [] => Vec::new(),
         [(label, run)] => vec![Panel {
             title: (*label).to_owned(),
-            lines: flows
-                .iter()
-                .enumerate()
-                .filter_map(|(i, f)| line(run, f, f, i))
-                .collect(),
+            lines: {
+                let names: Vec<String> = flows.iter().map(|&flow| flow.to_owned()).collect();
+                let coloured = flows.iter().zip(colours(runs, &names));
+                coloured
+                    .filter_map(|(flow, colour)| line(run, flow, flow, colour))
+                    .collect()
+            },
         }],
         _ => flows
             .iter()

@@ -3,7 +3,7 @@
 use super::*;
 use crate::Variant;
 use crate::sample::{run, summary};
-use scenario::{RunResult, Summary};
+use scenario::{Metric, RunResult, Summary};
 
 /// The page of these results, after `change` to the report.
 fn page(results: &[(&str, &[RunResult])], change: impl FnOnce(&mut Report<'_>)) -> String {
@@ -119,6 +119,24 @@ fn a_run_without_anything_still_gives_a_page() {
     let page = page(&[("", &runs)], |_| {});
     assert!(page.contains("recorded no time series"));
     assert!(page.ends_with("</html>\n"));
+}
+
+/// "cubic" has no round-trip times: "bbr" keeps its colour in their figure.
+#[test]
+fn a_flow_has_one_colour_in_all_figures() {
+    let mut result = run(1, 2.0, 100);
+    result
+        .series
+        .retain(|s| s.metric != Metric::Rtt || s.entity == "bbr");
+    let runs = [result];
+    let page = page(&[("", &runs)], |_| {});
+    let colours: Vec<&str> = page
+        .split("{\"name\":\"bbr\",\"colour\":")
+        .skip(1)
+        .map(|rest| &rest[..1])
+        .collect();
+    assert!(colours.len() >= 3, "goodput, its distribution and RTT");
+    assert!(colours.iter().all(|colour| *colour == "1"), "{colours:?}");
 }
 
 #[test]

@@ -61,7 +61,8 @@ pub(super) static SECTIONS: &[Section] = &[
                 Text,
                 Value("cubic"),
                 Any,
-                "Congestion control of the data's sender (TCP, QUIC).",
+                "Congestion control of the data's sender (TCP, QUIC). `reno` is `newreno`; `bbr1`, `bbrv1`, `bbrv2` and \
+                 `bbrv3` are `bbr`, `bbr2` and `bbr3`.",
             ),
             key(
                 "meld",

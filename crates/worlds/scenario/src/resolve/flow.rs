@@ -321,8 +321,11 @@ fn sender(
             false,
         ));
     }
-    let cc = reader.text("cc")?;
-    if !cc::names().contains(&cc.as_str()) && !is_custom(&cc) {
+    let mut cc = reader.text("cc")?;
+    if let Some(found) = cc::find(&cc) {
+        found.name.clone_into(&mut cc);
+        reader.put("cc", ResolvedValue::Text(cc.clone()));
+    } else if !is_custom(&cc) {
         return Err(fault(
             reader.place("cc"),
             format!("unknown congestion control \"{cc}\""),

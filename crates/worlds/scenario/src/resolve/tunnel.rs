@@ -345,8 +345,8 @@ fn named(given: &str, reader: &Reader<'_>) -> Checked<(String, Option<Carrier>)>
     if let Some((_, name, carrier)) = paper_names().find(|(paper, ..)| *paper == given) {
         return Ok((name.to_owned(), carrier));
     }
-    if cc::names().contains(&given) {
-        return Ok((given.to_owned(), None));
+    if let Some(found) = cc::find(given) {
+        return Ok((found.name.to_owned(), None));
     }
     let papers: Vec<String> = paper_names().map(|(paper, ..)| paper).collect();
     let names = || {

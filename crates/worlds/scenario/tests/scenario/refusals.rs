@@ -497,7 +497,7 @@ fn options_that_fit_nothing() {
     };
     let message = load_str(GOOD, &overrides).unwrap_err().to_string();
     assert!(
-        message.starts_with("--trace drive.csv:1:1: no user of this scenario"),
+        message.starts_with("--trace drive.csv: no user of this scenario"),
         "{message}"
     );
     let overrides = Overrides {
@@ -505,14 +505,14 @@ fn options_that_fit_nothing() {
         ..Overrides::default()
     };
     let message = load_str(GOOD, &overrides).unwrap_err().to_string();
-    assert!(message.starts_with("--repeats 0:1:1: "), "{message}");
+    assert!(message.starts_with("--repeats 0: "), "{message}");
     let overrides = Overrides {
         seed: Some(u64::MAX),
         ..Overrides::default()
     };
     let message = load_str(GOOD, &overrides).unwrap_err().to_string();
     assert!(
-        message.starts_with("--seed 18446744073709551615:1:1: "),
+        message.starts_with("--seed 18446744073709551615: "),
         "{message}"
     );
 }

@@ -1,9 +1,11 @@
 //! CSV files with a measured rate in each row, as in 5Gophers 1.0 (Narayanan et al., WWW 2020).
 //!
-//! * **Rate**: a column whose name ends in `_bps`, `_kbps`, `_mbps` or `_gbps`; the first, unless
-//!   the series names another (`Verizon_throughput_mbps`, or as much of it as is unique).
-//! * **Time**: `seq_num`, `time_s`, `t_s` or `second` in seconds, `time_ms` or `t_ms` in
-//!   milliseconds, counted from the series' first row; without such a column each row is a second.
+//! * **Rate**: a column whose name ends in `bps` or `bit/s`, or that with `k`, `M` or `G` before it, in brackets or
+//!   behind a space, a `_` or nothing; the first, unless the series names another (`Verizon_throughput_mbps`, or as
+//!   much of it as is unique).
+//! * **Time**: `seq_num`, `time_s`, `t_s`, `time`, `t`, `seconds` or `second` in seconds, `time_ms` or `t_ms` in
+//!   milliseconds, the unit in brackets as well (`time (s)`), counted from the series' first row; without such a
+//!   column each row is a second.
 //! * **Series**: rows that differ in `protocol`, `carrier`, `operator`, `num_tcp_conn`,
 //!   `server_location`, `run_num`, `run` or `direction` belong to different series. The series'
 //!   items `column=value` (any column) leave only the rows that have these values, of which the
@@ -12,7 +14,7 @@
 //!   it (`seq_num`, or a single row: one second). Of two rows at the same time the later counts.
 
 use super::{Found, Input, MAX_DURATION, MAX_RATE, bit_rate};
-use crate::trace::format::rate_unit;
+use crate::trace::format::{plain, rate_unit};
 use crate::trace::text::{Field, Line, Row, Table, empty, lines};
 use crate::trace::{Content, RateStep, Rates, TraceError};
 use units::Duration;
@@ -29,14 +31,17 @@ const GROUPS: [&str; 8] = [
     "direction",
 ];
 
-/// Columns of time and their unit in seconds.
-const TIMES: [(&str, f64); 6] = [
+/// Columns of time and their unit in seconds; of several the first of this list.
+const TIMES: [(&str, f64); 9] = [
     ("seq_num", 1.0),
     ("time_s", 1.0),
     ("t_s", 1.0),
     ("second", 1.0),
     ("time_ms", 1e-3),
     ("t_ms", 1e-3),
+    ("seconds", 1.0),
+    ("time", 1.0),
+    ("t", 1.0),
 ];
 
 /// Most values of a column that a message lists.
@@ -112,7 +117,7 @@ impl<'a> Selection<'a> {
         let Some((mut rate, mut unit)) = rate_columns(header).next() else {
             return Err(table.no_column(
                 "of a rate",
-                "one whose name ends in _bps, _kbps, _mbps or _gbps",
+                "one whose name ends in a unit of rates, such as _mbps or Mbit/s",
             ));
         };
         let mut columns = Vec::new();
@@ -130,9 +135,10 @@ impl<'a> Selection<'a> {
                 })?;
             }
         }
-        let time = TIMES
-            .iter()
-            .find_map(|&(name, unit)| table.find(name).map(|i| (i, unit)));
+        let time = TIMES.iter().find_map(|&(name, unit)| {
+            let found = header.iter().position(|field| plain(field.text) == name);
+            found.map(|i| (i, unit))
+        });
         let groups = GROUPS.iter().filter_map(|name| table.find(name)).collect();
         Ok(Self {
             rate,

@@ -58,6 +58,10 @@ fn rate_csv_counts_time_by_its_column() {
     let trace = read_any("time_ms,rate_bps\n500,8\n520,16000\n").unwrap();
     assert_eq!(steps_of(&trace), [(0, 0), (20, 16)]);
     assert_eq!(trace.duration(), ms(40));
+    for header in ["time,Mbit/s", "t (s),rate (Mbit/s)", "Time [s],DL Mbps"] {
+        let trace = read_any(&format!("{header}\n2,8\n2.5,16\n")).unwrap();
+        assert_eq!(steps_of(&trace), [(0, 8_000), (500, 16_000)], "{header}");
+    }
     // without a column of time, a row is a second
     let trace = read_any("cell,rate_mbps\nx,1\ny,2\n").unwrap();
     assert_eq!(steps_of(&trace), [(0, 1000), (1000, 2000)]);
