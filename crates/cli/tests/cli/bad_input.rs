@@ -302,6 +302,11 @@ fn options_are_checked_like_the_file() {
         &["--set rrt=5 ms: ", "did you mean \"rtt\"?"],
     );
     refused(WIRE, &["--set", "cc=cubik"], &["did you mean \"cubic\"?"]);
+    refused(
+        WIRE,
+        &["--set", "cc=python:mine"],
+        &["\"python:mine\"", "controllers={\"mine\": ...}"],
+    );
     refused(WIRE, &["--set", "rtt"], &["--set rtt", "KEY=VALUE"]);
     refused(WIRE, &["--set", "=5 ms"], &["--set =5 ms", "KEY=VALUE"]);
 }

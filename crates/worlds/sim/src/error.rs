@@ -15,6 +15,18 @@ pub enum Error {
         /// Why.
         source: cc::UnknownController,
     },
+    /// The caller has no controller of its own of that name.
+    #[error(
+        "flow {flow:?}: no class is given for {name:?}; such names are for the Python package: \
+         brimful.run(..., controllers={{{class:?}: ...}})",
+        class = .name.trim_start_matches(scenario::CUSTOM_PREFIX)
+    )]
+    CustomController {
+        /// The flow.
+        flow: String,
+        /// The name of its congestion control.
+        name: String,
+    },
     /// TCP parameters of a flow, or of the proxy for it.
     #[error("flow {flow:?}: {source}")]
     Tcp {

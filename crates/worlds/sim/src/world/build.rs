@@ -324,9 +324,15 @@ fn check_flow(
     };
     mechanisms
         .controller(&flow.cc.name, config)
-        .map_err(|source| Error::CongestionControl {
-            flow: flow.name.clone(),
-            source,
+        .map_err(|source| match scenario::is_custom(&flow.cc.name) {
+            true => Error::CustomController {
+                flow: flow.name.clone(),
+                name: flow.cc.name.clone(),
+            },
+            false => Error::CongestionControl {
+                flow: flow.name.clone(),
+                source,
+            },
         })?;
     if flow.transport == Transport::Quic {
         return super::connections::check_quic(flow).map_err(|source| Error::Quic {
