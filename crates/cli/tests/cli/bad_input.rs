@@ -304,7 +304,7 @@ fn options_are_checked_like_the_file() {
     refused(WIRE, &["--set", "cc=cubik"], &["did you mean \"cubic\"?"]);
     refused(
         WIRE,
-        &["--set", "cc=python:mine"],
+        &["--set", "flow.bulk.cc=python:mine"],
         &["\"python:mine\"", "controllers={\"mine\": ...}"],
     );
     refused(WIRE, &["--set", "rtt"], &["--set rtt", "KEY=VALUE"]);
