@@ -3,6 +3,7 @@
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fs::File;
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
 use std::thread;
 
 /// A port of ours whose connections go to an address in the namespace of a process.
