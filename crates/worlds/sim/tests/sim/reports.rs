@@ -1,7 +1,6 @@
 //! Clients that report their bandwidth, over QUIC as over TCP.
 
 use crate::*;
-use cc::Reporter;
 use queue::Capacity;
 use ran::{BearerConfig, CellConfig};
 use scenario::{AccessSpec, CellSpec, ChannelSpec, Experiment, LoadSpec, UeSpec};
