@@ -5,6 +5,7 @@
 //!   port     a free port that stays free until a server listens there
 //!   wait     polls a condition up to a hang limit
 //!   pattern  bytes that depend on their position
+//!   namespace  a network namespace
 //!   clock    the system's clock, set by a test for the programs that it starts
 //! ```
 //!
@@ -13,12 +14,14 @@
 #![forbid(unsafe_code)]
 
 mod clock;
+mod namespace;
 mod pattern;
 mod port;
 mod skip;
 mod wait;
 
 pub use clock::StepClock;
+pub use namespace::Namespace;
 pub use pattern::{assert_pattern, pattern};
 pub use port::free_port;
 pub use skip::{Missing, has_root, skip};

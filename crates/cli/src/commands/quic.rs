@@ -130,6 +130,9 @@ fn meld(text: &str) -> Result<Meld, String> {
     }
 }
 
+/// The one measurement that needs no modem.
+const CDBE: &str = cc::Reporter::Cdbe.name();
+
 /// How a client measures what it reports, if it does.
 #[derive(Clone, Copy, Debug)]
 struct Reporter(Option<estimator::Config>);
@@ -137,8 +140,8 @@ struct Reporter(Option<estimator::Config>);
 fn reporter(text: &str) -> Result<Reporter, String> {
     match text {
         "off" => Ok(Reporter(None)),
-        "cdbe" => Ok(Reporter(Some(estimator::Config::new(Mode::Default)))),
-        _ => Err("expected off or cdbe".to_owned()),
+        _ if text == CDBE => Ok(Reporter(Some(estimator::Config::new(Mode::Default)))),
+        _ => Err(format!("expected off or {CDBE}")),
     }
 }
 

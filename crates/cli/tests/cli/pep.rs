@@ -13,39 +13,27 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use testing::{Missing, skip, wait_for, wait_until};
-use units::{Bytes, Cqi, Duration as Span, Hertz, Instant as Time, Prb, Slot};
+use units::{Duration as Span, Instant as Time, Prb, Slot};
 
 /// Report number `n` of one UE, at this time since the first, on a clock of its own.
 pub(super) fn report(n: u64, since: Duration) -> RadioReport {
     let since = Span::from_micros(since.as_micros() as u64);
     let ue = UeReport {
-        rnti: Rnti(17_921),
         ip: Some([127, 0, 0, 1].into()),
-        prb_dl: Prb::new(0),
-        quality: LinkQuality::Measured {
-            full_band_millibytes: 1_000_000,
-        },
-        cqi: Cqi::new(15),
-        tbs_bytes: Bytes::ZERO,
-        served_bytes: Bytes::ZERO,
-        rlc_queue_bytes: Bytes::ZERO,
-        bearers: Vec::new(),
-        harq_processes: 0,
-        harq_retx: 0,
-        lost_packets: None,
         seq: n,
-        timestamp: Time::ZERO + Span::from_secs(1_000) + since,
+        ..UeReport::idle(
+            Rnti(17_921),
+            LinkQuality::Measured {
+                full_band_millibytes: 1_000_000,
+            },
+            Time::ZERO + Span::from_secs(1_000) + since,
+        )
     };
     RadioReport {
         cell: CellReport {
-            id: CellId(1),
-            n_prb: Prb::new(100),
-            scs: Hertz::from_khz(15),
-            slot_duration: Span::from_millis(1),
-            downlink_share: 1.0,
             slot: Slot::new(n * 5),
             slots: 5,
-            prb_background: Prb::new(0),
+            ..CellReport::fdd(CellId(1), Prb::new(100))
         },
         ues: vec![ue],
     }

@@ -6,6 +6,7 @@ mod added;
 mod code;
 mod commands;
 mod links;
+mod lists;
 mod results;
 mod tunnel;
 

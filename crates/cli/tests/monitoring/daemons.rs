@@ -1,6 +1,6 @@
 //! The daemons that are scraped, each under load.
 
-use crate::namespaces::{Namespace, forward};
+use crate::namespaces::forward;
 use std::fs;
 use std::net::{SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
+use testing::Namespace;
 use testing::{HANG_LIMIT, wait_for, wait_until};
 
 /// Seconds after which the load of a daemon ends if the test did not end it: above all hang limits together.

@@ -28,12 +28,11 @@
 pub use crate::reno::Config;
 
 use crate::reno::{Reno, halved};
-use crate::window::time_stamp;
+use crate::window::{shows_window, time_stamp};
 use crate::{
     AckSample, CongestionControl, Ctx, LossKind, LossSample, PacketStamp, RecoveryEnd, Sent,
-    ValidatedWindow,
 };
-use units::{BitRate, Bytes};
+use units::Bytes;
 
 /// g: the weight of the last round trip (4.2: 1/16).
 pub const GAIN: f64 = 1.0 / 16.0;
@@ -147,19 +146,7 @@ impl CongestionControl for Dctcp {
     fn on_restart_after_idle(&mut self, _cx: &mut Ctx<'_>) {
         self.reno.window.restart_after_idle();
     }
-    fn on_window_validation(&mut self, _cx: &mut Ctx<'_>, window: ValidatedWindow) {
-        self.reno.window.validate(window);
-    }
-
-    fn cwnd(&self) -> Bytes {
-        self.reno.window.cwnd()
-    }
-    fn ssthresh(&self) -> Option<Bytes> {
-        Some(self.reno.window.ssthresh())
-    }
-    fn pacing_rate(&self) -> Option<BitRate> {
-        self.reno.window.pacing_rate()
-    }
+    shows_window!(reno.window);
 }
 
 #[cfg(test)]

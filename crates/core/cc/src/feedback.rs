@@ -82,9 +82,38 @@ pub struct Arrival {
     pub rtt: Option<Duration>,
 }
 
+/// What a client measures of its bandwidth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reporter {
+    /// At what rate data arrives (CDBE).
+    Cdbe,
+    /// What its modem's link could carry (CQIC).
+    Cqic,
+}
+
+impl Reporter {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Cdbe, Self::Cqic];
+    /// The names that scenario files use, in the same order.
+    pub const NAMES: &'static [&'static str] = &[Self::ALL[0].name(), Self::ALL[1].name()];
+
+    /// The one of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|of| of.name() == name)
+    }
+
+    /// Its name in scenario files, which is that of the [`RateReporter`].
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cdbe => "cdbe",
+            Self::Cqic => "cqic",
+        }
+    }
+}
+
 /// Measures, at a client, the bandwidth that it reports.
 pub trait RateReporter: core::fmt::Debug + Send {
-    /// The name that scenario files use, e.g. `"cdbe"`.
+    /// Its name: [`Reporter::name`] of what it measures.
     fn name(&self) -> &'static str;
     /// Data arrived, in order or not.
     fn on_data(&mut self, arrival: &Arrival);

@@ -57,7 +57,7 @@ pub use controller::{
     AckSample, Allocation, CloneController, CongestionControl, Ctx, LossKind, LossSample,
     PacketStamp, RecoveryEnd, Sent, Trace, ValidatedWindow,
 };
-pub use feedback::{Arrival, Feedback, RateReport, RateReporter, RateView, Timestamps};
+pub use feedback::{Arrival, Feedback, RateReport, RateReporter, RateView, Reporter, Timestamps};
 pub use radio_state::RadioState;
 pub use registry::{
     BuildConfig, CONTROLLERS, Controller, UnknownController, build, find, named, names, names_of,

@@ -23,12 +23,10 @@
 pub use crate::reno::{ABC_LIMIT, ABC_LIMIT_AFTER_TIMEOUT, Config};
 
 use crate::reno::{Reno, halved};
-use crate::window::time_stamp;
+use crate::window::{shows_window, time_stamp};
 use crate::{
     AckSample, CongestionControl, Ctx, LossKind, LossSample, PacketStamp, RecoveryEnd, Sent,
-    ValidatedWindow,
 };
-use units::{BitRate, Bytes};
 
 /// beta_ecn of standard TCP (RFC 8511 3.1: 0.8).
 const ABE_BETA: f64 = 0.8;
@@ -89,17 +87,5 @@ impl CongestionControl for NewReno {
     fn on_restart_after_idle(&mut self, _cx: &mut Ctx<'_>) {
         self.reno.window.restart_after_idle();
     }
-    fn on_window_validation(&mut self, _cx: &mut Ctx<'_>, window: ValidatedWindow) {
-        self.reno.window.validate(window);
-    }
-
-    fn cwnd(&self) -> Bytes {
-        self.reno.window.cwnd()
-    }
-    fn ssthresh(&self) -> Option<Bytes> {
-        Some(self.reno.window.ssthresh())
-    }
-    fn pacing_rate(&self) -> Option<BitRate> {
-        self.reno.window.pacing_rate()
-    }
+    shows_window!(reno.window);
 }

@@ -115,14 +115,12 @@ mod tests {
     fn report(downlink_share: f64) -> RadioReport {
         RadioReport {
             cell: CellReport {
-                id: CellId(1),
-                n_prb: Prb::new(106),
                 scs: Hertz::from_khz(30),
                 slot_duration: Duration::from_micros(500),
                 downlink_share,
                 slot: Slot::new(10_000),
                 slots: 10,
-                prb_background: Prb::new(0),
+                ..CellReport::fdd(CellId(1), Prb::new(106))
             },
             ues: Vec::new(),
         }

@@ -10,7 +10,7 @@ use crate::vegas::Vegas;
 use crate::veno::Veno;
 use crate::westwood::Westwood;
 use crate::yeah::YeAh;
-use crate::{CongestionControl, bbr, cqic, reno};
+use crate::{CongestionControl, Reporter, bbr, cqic, reno};
 use units::Bytes;
 
 /// What every controller needs of its connection.
@@ -66,8 +66,8 @@ pub struct Controller {
     /// Its window falls in proportion to the share of marked data, so that it can live with the many marks of an
     /// L4S queue: it may declare its packets ECT(1) (RFC 9331 4.3).
     pub is_scalable: bool,
-    /// It paces by the bandwidth that its client reports.
-    pub is_reported: bool,
+    /// It paces by the bandwidth that its client reports, which is measured so.
+    pub reporter: Option<Reporter>,
     /// Its CCID on DCCP paths (RFC 4340 10), if it has a number there.
     pub ccid: Option<u8>,
     /// The live tunnel's DCCP paths can have it.
@@ -91,7 +91,7 @@ impl Controller {
             also: &[],
             title,
             is_scalable: false,
-            is_reported: false,
+            reporter: None,
             ccid: None,
             is_for_paths: false,
             linux: name,
@@ -108,9 +108,9 @@ impl Controller {
             ..self
         }
     }
-    const fn reported(self) -> Self {
+    const fn reported(self, reporter: Reporter) -> Self {
         Self {
-            is_reported: true,
+            reporter: Some(reporter),
             ..self
         }
     }
@@ -232,14 +232,15 @@ pub const CONTROLLERS: &[Controller] = &[
         Box::new(Cdbe::new(cdbe::Config::new(cdbe::Mode::Default, c)))
     })
     .linux("bbr")
-    .reported(),
-    Controller::new("cqic", "CQIC", |c| Box::new(cqic::server::controller(c))).reported(),
+    .reported(Reporter::Cdbe),
+    Controller::new("cqic", "CQIC", |c| Box::new(cqic::server::controller(c)))
+        .reported(Reporter::Cqic),
     Controller::new("cqic-s", "CQIC-S", |c| {
         let config = cdbe::Config::new(cdbe::Mode::Default, c);
         Box::new(Cdbe::new(config.for_cqic()))
     })
     .linux("bbr")
-    .reported(),
+    .reported(Reporter::Cqic),
 ];
 
 const NAMES: &[&str] = &{
@@ -342,7 +343,7 @@ mod tests {
     fn controllers_show_what_they_make_of_reports_if_they_take_any() {
         for of in CONTROLLERS {
             let is_reported = of.build(CONFIG).rate_view().is_some();
-            assert_eq!(of.is_reported, is_reported, "{}", of.name);
+            assert_eq!(of.reporter.is_some(), is_reported, "{}", of.name);
         }
     }
 

@@ -33,11 +33,9 @@ pub use crate::reno::Config;
 
 use crate::reno::{Reno, halved};
 use crate::rtt_round::{PathDelay, Round, RttRound};
-use crate::window::time_stamp;
-use crate::{
-    AckSample, CongestionControl, Ctx, LossSample, PacketStamp, RecoveryEnd, Sent, ValidatedWindow,
-};
-use units::{BitRate, Bytes};
+use crate::window::{shows_window, time_stamp};
+use crate::{AckSample, CongestionControl, Ctx, LossSample, PacketStamp, RecoveryEnd, Sent};
+use units::Bytes;
 
 /// With fewer segments queued the window grows (the paper measures with 1 and 2; Linux 2).
 pub const ALPHA_SEGMENTS: u64 = 2;
@@ -213,19 +211,7 @@ impl CongestionControl for Vegas {
         self.round = RttRound::default();
         self.is_held = false;
     }
-    fn on_window_validation(&mut self, _cx: &mut Ctx<'_>, window: ValidatedWindow) {
-        self.reno.window.validate(window);
-    }
-
-    fn cwnd(&self) -> Bytes {
-        self.reno.window.cwnd()
-    }
-    fn ssthresh(&self) -> Option<Bytes> {
-        Some(self.reno.window.ssthresh())
-    }
-    fn pacing_rate(&self) -> Option<BitRate> {
-        self.reno.window.pacing_rate()
-    }
+    shows_window!(reno.window);
 }
 
 #[cfg(test)]

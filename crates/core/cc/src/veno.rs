@@ -25,12 +25,11 @@ pub use crate::reno::Config;
 
 use crate::reno::{Reno, halved};
 use crate::rtt_round::RttRound;
-use crate::window::time_stamp;
+use crate::window::{shows_window, time_stamp};
 use crate::{
     AckSample, CongestionControl, Ctx, LossKind, LossSample, PacketStamp, RecoveryEnd, Sent,
-    ValidatedWindow,
 };
-use units::{BitRate, Bytes, Duration};
+use units::{Bytes, Duration};
 
 /// beta: from so many segments in the queue on the path is congested (section III).
 pub const BETA_SEGMENTS: u64 = 3;
@@ -135,19 +134,7 @@ impl CongestionControl for Veno {
         self.round = RttRound::default();
         self.is_congested = false;
     }
-    fn on_window_validation(&mut self, _cx: &mut Ctx<'_>, window: ValidatedWindow) {
-        self.reno.window.validate(window);
-    }
-
-    fn cwnd(&self) -> Bytes {
-        self.reno.window.cwnd()
-    }
-    fn ssthresh(&self) -> Option<Bytes> {
-        Some(self.reno.window.ssthresh())
-    }
-    fn pacing_rate(&self) -> Option<BitRate> {
-        self.reno.window.pacing_rate()
-    }
+    shows_window!(reno.window);
 }
 
 #[cfg(test)]

@@ -31,10 +31,9 @@
 pub use crate::reno::Config;
 
 use crate::reno::{Reno, halved};
-use crate::window::time_stamp;
+use crate::window::{shows_window, time_stamp};
 use crate::{
     AckSample, CongestionControl, Ctx, LossKind, LossSample, PacketStamp, RecoveryEnd, Sent,
-    ValidatedWindow,
 };
 use units::{BitRate, Bytes, Duration, Instant};
 
@@ -152,19 +151,7 @@ impl CongestionControl for Westwood {
         self.reno.window.restart_after_idle();
         self.bandwidth.pause();
     }
-    fn on_window_validation(&mut self, _cx: &mut Ctx<'_>, window: ValidatedWindow) {
-        self.reno.window.validate(window);
-    }
-
-    fn cwnd(&self) -> Bytes {
-        self.reno.window.cwnd()
-    }
-    fn ssthresh(&self) -> Option<Bytes> {
-        Some(self.reno.window.ssthresh())
-    }
-    fn pacing_rate(&self) -> Option<BitRate> {
-        self.reno.window.pacing_rate()
-    }
+    shows_window!(reno.window);
 }
 
 #[cfg(test)]

@@ -173,6 +173,29 @@ pub(crate) fn time_stamp(now: Instant) -> PacketStamp {
     }
 }
 
+/// What a controller shows whose [`Window`] is at this place: the rest of its `impl CongestionControl`.
+macro_rules! shows_window {
+    ($($place:ident).+) => {
+        fn on_window_validation(
+            &mut self,
+            _cx: &mut crate::Ctx<'_>,
+            window: crate::ValidatedWindow,
+        ) {
+            self.$($place).+.validate(window);
+        }
+        fn cwnd(&self) -> units::Bytes {
+            self.$($place).+.cwnd()
+        }
+        fn ssthresh(&self) -> Option<units::Bytes> {
+            Some(self.$($place).+.ssthresh())
+        }
+        fn pacing_rate(&self) -> Option<units::BitRate> {
+            self.$($place).+.pacing_rate()
+        }
+    };
+}
+pub(crate) use shows_window;
+
 #[cfg(test)]
 mod tests {
     use super::*;

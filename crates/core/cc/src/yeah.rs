@@ -31,11 +31,9 @@ pub use crate::reno::Config;
 
 use crate::reno::{Reno, halved};
 use crate::rtt_round::{PathDelay, Round, RttRound};
-use crate::window::time_stamp;
-use crate::{
-    AckSample, CongestionControl, Ctx, LossSample, PacketStamp, RecoveryEnd, Sent, ValidatedWindow,
-};
-use units::{BitRate, Bytes};
+use crate::window::{shows_window, time_stamp};
+use crate::{AckSample, CongestionControl, Ctx, LossSample, PacketStamp, RecoveryEnd, Sent};
+use units::Bytes;
 
 /// Qmax: segments that may lie in the queue (Linux `TCP_YEAH_ALPHA`).
 pub const MAX_QUEUE_SEGMENTS: u64 = 80;
@@ -201,19 +199,7 @@ impl CongestionControl for YeAh {
         self.reno.window.restart_after_idle();
         self.round = RttRound::default();
     }
-    fn on_window_validation(&mut self, _cx: &mut Ctx<'_>, window: ValidatedWindow) {
-        self.reno.window.validate(window);
-    }
-
-    fn cwnd(&self) -> Bytes {
-        self.reno.window.cwnd()
-    }
-    fn ssthresh(&self) -> Option<Bytes> {
-        Some(self.reno.window.ssthresh())
-    }
-    fn pacing_rate(&self) -> Option<BitRate> {
-        self.reno.window.pacing_rate()
-    }
+    shows_window!(reno.window);
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::recording::{Event, Record, Recorder};
 use crate::{Action, Actuator, ConfigError, EdgeConfig, State, Windows, pace};
 use rapid::{Allocator, Decision, FlowId, FlowTelemetry};
 use rnis::identity::{KnownUe, UeId, UeMap};
-use rnis::intake::Intake;
+use rnis::intake::{CheckedReport, Intake};
 use rnis::{CellId, DecodeError, RadioReport, Rnti};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
@@ -125,7 +125,7 @@ impl Edge {
         report: RadioReport,
         is_foreign: bool,
         measure: &mut Measure<'_>,
-    ) -> Option<RadioReport> {
+    ) -> Option<CheckedReport> {
         self.note(now, || Event::Report {
             report: Box::new(report.clone()),
             is_foreign,

@@ -49,6 +49,20 @@ pub enum SchedulerKind {
     MaximumRate,
 }
 
+impl SchedulerKind {
+    /// Their names in files.
+    pub const NAMES: [&'static str; 3] = ["round-robin", "proportional-fair", "maximum-rate"];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::RoundRobin => Self::NAMES[0],
+            Self::ProportionalFair { .. } => Self::NAMES[1],
+            Self::MaximumRate => Self::NAMES[2],
+        }
+    }
+}
+
 /// How HARQ combines repeated transmissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Combining {
@@ -58,6 +72,31 @@ pub enum Combining {
     Chase,
     /// Incremental redundancy: as chase, and the code rate falls with each attempt.
     IncrementalRedundancy,
+}
+
+impl Combining {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::None, Self::Chase, Self::IncrementalRedundancy];
+    /// Their names in files, in the same order.
+    pub const NAMES: [&'static str; 3] = [
+        Self::ALL[0].name(),
+        Self::ALL[1].name(),
+        Self::ALL[2].name(),
+    ];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Chase => "chase",
+            Self::IncrementalRedundancy => "incremental-redundancy",
+        }
+    }
+
+    /// The one of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|of| of.name() == name)
+    }
 }
 
 /// Hybrid ARQ (TS 36.321 5.3.2, TS 38.321 5.3.2).

@@ -3,7 +3,8 @@
 use crate::default_mode::DefaultMode;
 use crate::paper::Paper;
 use crate::{AllocatorConfig, ConfigError, Mode};
-use rnis::{RadioReport, Rnti};
+use rnis::Rnti;
+use rnis::intake::CheckedReport;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Duration, Instant};
 
@@ -86,10 +87,10 @@ pub struct Decision {
 /// Call [`Self::on_telemetry`] for every flow before [`Self::on_report`] and before
 /// [`Self::on_deadline`]; take decisions by [`Self::poll_decision`] after each call.
 ///
-/// Reports are to be such as pass [`RadioReport::check`]; a UE or flow that was not announced is ignored.
+/// A UE or flow that was not announced is ignored.
 pub trait Allocator: std::fmt::Debug + Send {
     /// A radio report was accepted.
-    fn on_report(&mut self, now: Instant, report: &RadioReport);
+    fn on_report(&mut self, now: Instant, report: &CheckedReport);
     /// A connection was intercepted.
     fn on_flow_open(&mut self, now: Instant, flow: FlowId, opened: FlowOpened);
     /// A connection ended.

@@ -15,6 +15,16 @@ pub enum Mode {
 }
 
 impl Mode {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Paper, Self::Default];
+    /// Their names, in the same order.
+    pub const NAMES: &'static [&'static str] = &[Self::ALL[0].name(), Self::ALL[1].name()];
+
+    /// The mode of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.name() == name)
+    }
+
     /// Its name in files and results.
     pub const fn name(self) -> &'static str {
         match self {

@@ -87,6 +87,21 @@ pub struct CellReport {
 }
 
 impl CellReport {
+    /// A cell of so many PRBs with FDD, sub-carriers of 15 kHz and slots of 1 ms, all its PRBs unused: of its slot 1
+    /// alone.
+    pub const fn fdd(id: CellId, n_prb: Prb) -> Self {
+        Self {
+            id,
+            n_prb,
+            scs: Hertz::from_khz(15),
+            slot_duration: Duration::from_millis(1),
+            downlink_share: 1.0,
+            slot: Slot::new(1),
+            slots: 1,
+            prb_background: Prb::new(0),
+        }
+    }
+
     /// The mean time between two downlink slots: a slot with FDD, longer with TDD.
     pub fn downlink_interval(&self) -> Duration {
         let share = self.downlink_share.max(f64::EPSILON);
@@ -169,6 +184,27 @@ pub enum ReportError {
 }
 
 impl UeReport {
+    /// A UE without an address to which nothing was sent in the period that ended then, with nothing waiting and a CQI
+    /// of 15.
+    pub const fn idle(rnti: Rnti, quality: LinkQuality, timestamp: Instant) -> Self {
+        Self {
+            rnti,
+            ip: None,
+            prb_dl: Prb::new(0),
+            quality,
+            cqi: Cqi::new(15),
+            tbs_bytes: Bytes::ZERO,
+            served_bytes: Bytes::ZERO,
+            rlc_queue_bytes: Bytes::ZERO,
+            bearers: Vec::new(),
+            harq_processes: 0,
+            harq_retx: 0,
+            lost_packets: None,
+            seq: 0,
+            timestamp,
+        }
+    }
+
     /// What waits in a bearer, where the report has it.
     pub fn queue_of(&self, bearer: u8) -> Option<Bytes> {
         let of = self.bearers.iter().find(|of| of.id == bearer);

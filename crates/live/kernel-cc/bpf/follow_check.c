@@ -1,18 +1,9 @@
-/* The model as a program of this machine: events come in at standard input, what each resulted in goes out
- * at standard output. */
-#include <stdio.h>
-
+/* The model as a program of this machine. */
 #include "follow_check.h"
 
-int main(void)
+static void answer(const struct event *event, struct result *result)
 {
-	struct event event;
-	struct result result;
-
-	while (fread(&event, sizeof(event), 1, stdin) == 1) {
-		decide(&event, &result);
-		if (fwrite(&result, sizeof(result), 1, stdout) != 1 || fflush(stdout))
-			return 1;
-	}
-	return 0;
+	decide(event, result);
 }
+
+#include "check_main.h"

@@ -1,9 +1,7 @@
-/* The model as a program of this machine: cases come in at standard input, results go out at standard output. */
-#include <stdio.h>
-
+/* The model as a program of this machine. */
 #include "wire_model.h"
 
-struct asked {
+struct event {
 	u32 acked;
 	struct order order;
 	u32 field;
@@ -16,17 +14,11 @@ struct result {
 	u32 shown;
 };
 
-int main(void)
+static void answer(const struct event *asked, struct result *result)
 {
-	struct asked asked;
-
-	while (fread(&asked, sizeof(asked), 1, stdin) == 1) {
-		struct result result = { .shown = asked.shown };
-
-		result.field = window_field(asked.acked, asked.order, asked.field, asked.scale,
-					    &result.shown);
-		if (fwrite(&result, sizeof(result), 1, stdout) != 1 || fflush(stdout))
-			return 1;
-	}
-	return 0;
+	*result = (struct result){ .shown = asked->shown };
+	result->field = window_field(asked->acked, asked->order, asked->field, asked->scale,
+				     &result->shown);
 }
+
+#include "check_main.h"

@@ -1,7 +1,7 @@
 //! The daemon as a whole: it starts and stops the parts, reloads, and hands over.
 
 use crate::config::{Config, Interception as Way};
-use crate::control::{Control, ControlEvent, ControlHandle, Snapshot};
+use crate::control::{Control, ControlEvent, ControlHandle, Reader, Snapshot, Source};
 use crate::dashboard;
 use crate::error::PepError;
 use crate::intercept::{Interception, Openings};
@@ -10,7 +10,6 @@ use crate::privileges::User;
 use crate::recording::{self, Writer};
 use crate::registry::lock;
 use crate::relay::{Channel, Upstream, Worker, WorkerCommand, WorkerHandle};
-use crate::reports::{Pending, Reader};
 use crate::shared::Shared;
 use crate::upgrade::{self, Copies, Duty, Inherited, Predecessor, Request};
 use crate::wire::Shown;
@@ -248,18 +247,18 @@ impl ControlParts {
         };
         let recorded = config.record.as_ref().map(recording::begin).transpose()?;
         let (recording, writer) = recorded.unzip();
-        let pending = Arc::<Pending>::default();
-        // each kind of event has its own bound: `Seats` of notices and of requests, and `Pending` of reports
+        let source = Arc::<Source>::default();
+        // each kind of event has `Seats` of its own: notices, requests and reports
         let (sender, events) = mpsc::channel();
         let stop = Arc::new(AtomicBool::new(false));
-        let source = config.reports.source.clone();
-        let reader = source.map(|source| Reader::new(source, &sender, &pending, &stop));
+        let from = config.reports.source.clone();
+        let reader = from.map(|from| Reader::new(from, &sender, &source, &stop));
         Ok(Some(Self {
             control: Control::new(
                 config,
                 decides,
                 recording,
-                pending,
+                source,
                 shown.map(dash::Prepared::meter),
             )?,
             events,

@@ -29,7 +29,6 @@ mod privileges;
 mod recording;
 mod registry;
 mod relay;
-mod reports;
 mod shared;
 mod slots;
 #[expect(unsafe_code, reason = "the kernel's interfaces that no safe crate has")]

@@ -3,7 +3,7 @@
 use daemon::LogLimit;
 use rnis::RadioReport;
 use rnis::identity::UeMap;
-use rnis::intake::{Accepted, Intake, IntakeCounts, Refusal};
+use rnis::intake::{Accepted, CheckedReport, Intake, IntakeCounts, Refusal};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use units::Instant;
@@ -37,7 +37,7 @@ impl Gate {
         now: Instant,
         bytes: &[u8],
         is_foreign: bool,
-    ) -> Option<(RadioReport, Instant)> {
+    ) -> Option<(CheckedReport, Instant)> {
         let verdict = self.intake.message(now, bytes, is_foreign);
         self.accepted(now, verdict)
     }
@@ -48,7 +48,7 @@ impl Gate {
         now: Instant,
         report: RadioReport,
         is_foreign: bool,
-    ) -> Option<(RadioReport, Instant)> {
+    ) -> Option<(CheckedReport, Instant)> {
         let verdict = self.intake.report(now, report, is_foreign);
         self.accepted(now, verdict)
     }
@@ -57,7 +57,7 @@ impl Gate {
         &mut self,
         now: Instant,
         verdict: Result<Accepted, Refusal>,
-    ) -> Option<(RadioReport, Instant)> {
+    ) -> Option<(CheckedReport, Instant)> {
         let accepted = match verdict {
             Ok(accepted) => accepted,
             Err(refusal) => {

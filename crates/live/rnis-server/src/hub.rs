@@ -15,7 +15,7 @@ use rnis::adapters::{Adapted, Problem};
 use rnis::codec::{encode_binary, encode_json};
 use rnis::event::RadioEvent;
 use rnis::identity::UeMap;
-use rnis::intake::Intake;
+use rnis::intake::{CheckedReport, Intake};
 use rnis::mec012::{Cells, NetworkProfile, RadioView};
 use rnis::{CellId, RadioReport};
 use std::fmt::Display;
@@ -33,7 +33,7 @@ pub struct Published {
     cell: CellId,
     /// One line of JSON with its end.
     line: Vec<u8>,
-    report: RadioReport,
+    report: CheckedReport,
     binary: OnceLock<Vec<u8>>,
 }
 
@@ -43,7 +43,7 @@ impl Published {
         self.cell
     }
 
-    fn new(report: RadioReport) -> Self {
+    fn new(report: CheckedReport) -> Self {
         let mut line = encode_json(&report);
         line.push(b'\n');
         Self {

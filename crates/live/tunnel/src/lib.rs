@@ -43,7 +43,7 @@ pub use self::daemon::{Start, run};
 pub use admin::{check_request, request};
 pub use client::count_notices;
 pub use config::{
-    Carrier, ClientConfig, ClientEnd, Config, ConfigError, End, InterfaceAddress, Network, PORT,
+    ClientConfig, ClientEnd, Config, ConfigError, End, InterfaceAddress, Network, PORT,
     ParseInterfaceAddressError, PathConfig, Role, ServerConfig, TunConfig,
 };
 pub use error::TunnelError;
@@ -53,6 +53,7 @@ pub use key::{Key, KeyError};
 pub use metrics::metrics_status;
 pub use multipath::client::Supervision;
 pub use multipath::scheduler;
+pub use multipath::tunnel::Carrier;
 pub use pending::PendingLimits;
 pub use radio::ReportsConfig;
 pub use report_source::ReportSource;

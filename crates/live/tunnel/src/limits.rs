@@ -1,11 +1,11 @@
 //! What the tunnel is made with: sizes, times, and the core's configuration from ours.
 
-use crate::config::{Carrier, Config};
+use crate::config::Config;
 use crate::error::TunnelError;
 use crate::inner::MIN_MTU;
 use crate::key::Key;
 use multipath::auth::PreSharedKey;
-use multipath::tunnel::{self, TunnelConfig};
+use multipath::tunnel::{Carrier, TunnelConfig};
 use std::io;
 
 /// Bytes that a packet's DCCP header takes on a path at most, beside one full packet inside: the
@@ -45,14 +45,6 @@ pub(crate) fn controller(name: &str) -> &'static str {
     let all = Carrier::Dccp.controllers();
     let found = all.iter().find(|known| **known == name);
     found.copied().unwrap_or(all[0])
-}
-
-/// The core's name for a carrier.
-pub(crate) fn carrier(carrier: Carrier) -> tunnel::Carrier {
-    match carrier {
-        Carrier::Dccp => tunnel::Carrier::Dccp,
-        Carrier::Tcp => tunnel::Carrier::Stream,
-    }
 }
 
 #[cfg(test)]

@@ -141,10 +141,7 @@ impl PathStatus {
         Self {
             name,
             remote,
-            carrier: match stats.map(|s| s.carrier) {
-                Some(multipath::tunnel::Carrier::Stream) => "tcp",
-                _ => "dccp",
-            },
+            carrier: stats.map(|s| s.carrier).unwrap_or_default().name(),
             controller: stats.map_or(String::new(), |s| s.controller.to_owned()),
             state: match stats {
                 Some(stats) if stats.is_usable => "up",

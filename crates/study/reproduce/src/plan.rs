@@ -5,7 +5,7 @@ use crate::experiment::{Experiment, distinct};
 use crate::outcome::{self, Outcome};
 use crate::ran::Results;
 use crate::section::{Extent, Section, System};
-use scenario::{Overrides, Point, RunResult, ScenarioError, World, load_embedded};
+use scenario::{EmbeddedFiles, Overrides, Point, RunResult, ScenarioError, World};
 use std::path::{Path, PathBuf};
 
 /// What is needed of a reproduction.
@@ -98,9 +98,11 @@ impl Plan {
                 .flat_map(|s| (s.experiments)(&extent))
                 .filter(is_selected),
         );
+        let mut files = EmbeddedFiles::new(system.files);
+        let traces = choice.traces.as_deref();
         let points: Result<Vec<Point>, PlanError> = experiments
             .iter()
-            .map(|experiment| point(system, experiment, &extent, choice.traces.as_deref()))
+            .map(|experiment| point(&mut files, system, experiment, &extent, traces))
             .collect();
         Ok(Self {
             system,
@@ -217,6 +219,7 @@ pub(crate) fn names(system: &System) -> Vec<&'static str> {
 }
 
 fn point(
+    files: &mut EmbeddedFiles,
     system: &System,
     experiment: &Experiment,
     extent: &Extent,
@@ -234,7 +237,7 @@ fn point(
         repeats: Some(experiment.repeats(extent.repeats)),
     };
     let file = format!("{}.toml", experiment.scenario());
-    let mut points = load_embedded(system.files, &file, &overrides)?;
+    let mut points = files.load(&file, &overrides)?;
     match (points.pop(), points.is_empty()) {
         (Some(point), true) => Ok(point),
         _ => Err(PlanError::Sweep(experiment.scenario())),

@@ -9,9 +9,10 @@ use crate::names::flow_port;
 use crate::namespace::Namespace;
 use crate::sys;
 use crate::topology::Hosts;
+use cc::Reporter;
 use cc::cdbe::{Mode, server};
 use kernel_cc::cdbe::{Attached, Plan, Roles, own_cgroup};
-use scenario::{Experiment, FlowSpec, ReporterSpec, Transport};
+use scenario::{Experiment, FlowSpec, Transport};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use units::Duration;
@@ -36,8 +37,8 @@ pub(crate) fn refused(flow: &FlowSpec) -> Option<String> {
     }
     match (flow.transport, flow.report) {
         (_, None) => None,
-        (Transport::Tcp, Some(ReporterSpec::Cdbe)) => None,
-        (_, Some(ReporterSpec::Cqic)) => Some(
+        (Transport::Tcp, Some(Reporter::Cdbe)) => None,
+        (_, Some(Reporter::Cqic)) => Some(
             "the lab's clients have no modem: take report = \"cdbe\", or --world sim".to_owned(),
         ),
         _ => Some(

@@ -7,8 +7,8 @@ use crate::measure::Event;
 use crate::names::{SERVER_ADDRESS, flow_port};
 use crate::namespace::Namespace;
 use crate::traffic::{FlowContext, Reported};
-use cc::{RateReport, RateView};
-use scenario::{AppSpec, Direction, EcnSpec, Experiment, FlowSpec, ReporterSpec};
+use cc::{RateReport, RateView, Reporter};
+use scenario::{AppSpec, Direction, EcnSpec, Experiment, FlowSpec};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ pub(crate) fn check(flow: &FlowSpec) -> Result<(), String> {
                 .to_owned(),
         );
     }
-    if flow.report == Some(ReporterSpec::Cqic) {
+    if flow.report == Some(Reporter::Cqic) {
         return Err(
             "the lab's clients have no modem: take report = \"cdbe\", or --world sim".to_owned(),
         );

@@ -142,7 +142,7 @@ fn check_validation(experiment: &Experiment) -> Result<(), Error> {
     let is_over_tcp = |spec: &&TunnelSpec| {
         let mut paths = spec.paths.iter();
         spec.connection.window_validation == Validation::Rfc7661
-            && paths.any(|path| path.carrier == Carrier::Tcp)
+            && paths.any(|path| path.carrier == Carrier::Stream)
     };
     match tunnel.filter(is_over_tcp) {
         None => Ok(()),

@@ -64,16 +64,15 @@ pub(crate) fn check(experiment: &Experiment, available: &str) -> Result<(), Erro
                 path.carrier.name()
             )
         };
-        let has =
-            |carrier: multipath::tunnel::Carrier, name: &str| carrier.controllers().contains(&name);
+        let has = |name: &str| path.carrier.controllers().contains(&name);
         let is_known = match path.carrier {
-            Carrier::Dccp => has(multipath::tunnel::Carrier::Dccp, &path.cc),
+            Carrier::Dccp => has(&path.cc),
             // one that is reported to has no peer here that reports
-            Carrier::Tcp => {
-                let is_reported = cc::find(&path.cc).is_some_and(|of| of.is_reported);
+            Carrier::Stream => {
+                let is_reported = cc::find(&path.cc).is_some_and(|of| of.reporter.is_some());
                 let name = kernel_name(&path.cc);
                 let is_available = available.split_whitespace().any(|known| known == name);
-                !is_reported && is_available && has(multipath::tunnel::Carrier::Stream, name)
+                !is_reported && is_available && has(name)
             }
         };
         if !is_known {
@@ -117,7 +116,7 @@ impl Tunnel {
                 why: "there is no host for its other end".to_owned(),
             });
         };
-        if spec.paths[0].carrier == Carrier::Tcp {
+        if spec.paths[0].carrier == Carrier::Stream {
             let cc = kernel_name(&spec.paths[0].cc);
             for host in [&hosts.edge, gateway] {
                 host.set("net/ipv4/tcp_congestion_control", cc)?;
@@ -237,7 +236,7 @@ fn server(spec: &TunnelSpec, folder: &Folder) -> String {
     let first = &spec.paths[0];
     let controller = match first.carrier {
         Carrier::Dccp => format!("controller = \"{}\"\n", first.cc),
-        Carrier::Tcp => String::new(),
+        Carrier::Stream => String::new(),
     };
     let (place, ue) = (folder.path().display(), names::ue_address(0));
     format!(
@@ -265,7 +264,7 @@ fn client(spec: &TunnelSpec, folder: &Folder) -> String {
     for (index, path) in spec.paths.iter().enumerate() {
         let cc = match path.carrier {
             Carrier::Dccp => path.cc.as_str(),
-            Carrier::Tcp => kernel_name(&path.cc),
+            Carrier::Stream => kernel_name(&path.cc),
         };
         text += &format!(
             "[[path]]\nname = \"{}\"\ninterface = \"{}\"\nlocal = \"{}\"\nremote = \"{}:{PORT}\"\n\

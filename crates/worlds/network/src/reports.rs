@@ -70,19 +70,10 @@ impl ReportChannel {
 mod tests {
     use super::*;
     use rnis::{CellId, CellReport};
-    use units::{Hertz, Prb, Slot, Streams};
+    use units::{Prb, Streams};
 
     fn report() -> RadioReport {
-        let cell = CellReport {
-            id: CellId(1),
-            n_prb: Prb::new(25),
-            scs: Hertz::from_khz(15),
-            slot_duration: Duration::from_millis(1),
-            downlink_share: 1.0,
-            slot: Slot::new(1),
-            slots: 1,
-            prb_background: Prb::new(0),
-        };
+        let cell = CellReport::fdd(CellId(1), Prb::new(25));
         RadioReport {
             cell,
             ues: Vec::new(),

@@ -3,7 +3,7 @@
 
 use crate::moving::MovingSpec;
 use crate::tunnel::TunnelSpec;
-use cc::{BuildConfig, RateReport, cdbe, meld};
+use cc::{BuildConfig, RateReport, Reporter, cdbe, meld};
 use edge::{Actuator, EdgeConfig};
 use queue::{Capacity, DisciplineConfig};
 use ran::{BearerConfig, CellConfig};
@@ -251,7 +251,7 @@ pub struct FlowSpec {
     /// MELD round it, if the sender consults the radio about losses.
     pub meld: Option<meld::Variant>,
     /// What its client measures, if anything.
-    pub report: Option<ReporterSpec>,
+    pub report: Option<Reporter>,
     /// Explicit congestion notification. UDP only has its packets carry it: marks are not answered.
     pub ecn: EcnSpec,
     /// QoS flow identifier, 0 to 63.
@@ -266,15 +266,6 @@ pub struct FlowSpec {
     pub tcp: TcpSpec,
     /// True if the proxy takes this flow (TCP only).
     pub intercepted: bool,
-}
-
-/// What a client measures of its bandwidth.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReporterSpec {
-    /// At what rate data arrives (CDBE).
-    Cdbe,
-    /// What its modem's link could carry (CQIC).
-    Cqic,
 }
 
 /// How clients report, and servers use it.

@@ -44,18 +44,19 @@ pub use error::{Problem, ScenarioError};
 pub use experiment::{
     AccessSpec, AppSpec, CUSTOM_PREFIX, CcSpec, CdbeSpec, CellSpec, ChannelSpec, Direction,
     EcnSpec, Experiment, FlowSpec, LinkSpec, LoadSpec, MeldSpec, OutageSpec, PathSpec, PepMode,
-    PepSpec, ReportSpec, ReporterSpec, TcpSpec, Transport, UeSpec, WindowControl, is_custom,
+    PepSpec, ReportSpec, TcpSpec, Transport, UeSpec, WindowControl, is_custom,
 };
 pub use keys::{Fallback, Key, Kind, Range, Section, keys, markdown};
 pub use load::Embedded;
 pub use metric::Metric;
 pub use moving::{MovingSpec, Placement};
+pub use multipath::tunnel::Carrier;
 pub use observer::{Observer, Observers};
 pub use output::{Manifest, ManifestPoint, OutputError, ResultFolder};
 #[cfg(feature = "parquet")]
 pub use output::{decision_table, flow_table, queue_table, sample_table};
 pub use plan::{Bundle, Plan};
-pub use point::{Point, knobs, load, load_embedded, load_str, load_text};
+pub use point::{EmbeddedFiles, Point, knobs, load, load_str, load_text};
 pub use resolved::{Resolved, ResolvedValue};
 pub use result::{
     Distribution, FlowResult, LinkResult, LossBursts, QueueResult, RealTime, RunResult, Series,
@@ -66,6 +67,6 @@ pub use summary::{
     BurstSummary, BurstsOfLength, FlowSummary, LinkSummary, QueueBytes, QueueSummary,
     RealTimeSummary, Spread, Summary, TunnelPathSummary, TunnelSummary,
 };
-pub use tunnel::{Carrier, PathEvent, TunnelAccess, TunnelPathSpec, TunnelSpec};
+pub use tunnel::{PathEvent, TunnelAccess, TunnelPathSpec, TunnelSpec};
 pub use variants::{KnobInfo, MAX_PLANNED_POINTS, MAX_POINTS, Overrides, SampleRange, SweepAxis};
 pub use world::World;

@@ -32,6 +32,7 @@ pub(crate) type Held = Arc<BTreeMap<PathBuf, String>>;
 pub type Embedded = &'static [(&'static str, &'static str)];
 
 /// A scenario with all that it extends laid into one document.
+#[derive(Clone, Debug)]
 pub(crate) struct Document {
     pub(crate) root: Table,
     pub(crate) sources: Sources,

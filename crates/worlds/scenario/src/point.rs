@@ -9,6 +9,7 @@ use crate::resolved::Resolved;
 use crate::source::Position;
 use crate::variants::{self, KnobInfo, MAX_POINTS, Overrides, Variant, Variants};
 use radio::moving::RangeWarning;
+use std::collections::BTreeMap;
 use std::path::Path;
 use units::Duration;
 
@@ -66,17 +67,34 @@ pub fn load_text(
     points(load::text(name, text, None)?, overrides)
 }
 
-/// As [`load()`], of one of the files that are part of a program. What it extends and the traces that it
-/// names must be among them; a trace of `overrides` is read from the disk.
-///
-/// # Errors
-/// As [`load()`].
-pub fn load_embedded(
+/// Scenario files that are part of a program, each read once however often it is loaded.
+#[derive(Debug)]
+pub struct EmbeddedFiles {
     files: Embedded,
-    name: &str,
-    overrides: &Overrides,
-) -> Result<Vec<Point>, ScenarioError> {
-    points(load::embedded(files, name)?, overrides)
+    read: BTreeMap<String, Document>,
+}
+
+impl EmbeddedFiles {
+    /// These.
+    pub fn new(files: Embedded) -> Self {
+        Self {
+            files,
+            read: BTreeMap::new(),
+        }
+    }
+
+    /// As [`load()`], of one of them. What it extends and the traces that it names must be among them; a trace of
+    /// `overrides` is read from the disk.
+    ///
+    /// # Errors
+    /// As [`load()`].
+    pub fn load(&mut self, name: &str, overrides: &Overrides) -> Result<Vec<Point>, ScenarioError> {
+        if !self.read.contains_key(name) {
+            let document = load::embedded(self.files, name)?;
+            self.read.insert(name.to_owned(), document);
+        }
+        points(self.read[name].clone(), overrides)
+    }
 }
 
 /// The knobs of a scenario file, those of the files that it extends included.

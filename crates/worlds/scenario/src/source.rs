@@ -10,7 +10,7 @@ pub(crate) struct Position {
 }
 
 /// A text: a file, or an option of the command line.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Source {
     name: String,
     text: String,
@@ -20,7 +20,7 @@ struct Source {
 }
 
 /// All texts of one scenario.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Sources {
     texts: Vec<Source>,
 }

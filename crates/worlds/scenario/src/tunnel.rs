@@ -5,7 +5,7 @@
 
 use crate::experiment::{LinkSpec, ReportSpec};
 use multipath::client::Supervision;
-use multipath::tunnel::TunnelConfig;
+use multipath::tunnel::{Carrier, TunnelConfig};
 use units::Duration;
 
 /// A tunnel of several paths between the edge and each user.
@@ -76,23 +76,4 @@ pub enum TunnelAccess {
     Link(LinkSpec),
     /// The scenario's radio cell.
     Cell,
-}
-
-/// What carries a tunnel's path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Carrier {
-    /// DCCP in UDP: unreliable, its controller counts in packets.
-    Dccp,
-    /// A TCP connection: reliable, in order.
-    Tcp,
-}
-
-impl Carrier {
-    /// Its name in scenario files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Dccp => "dccp",
-            Self::Tcp => "tcp",
-        }
-    }
 }

@@ -4,8 +4,7 @@
 use crate::schedule::EntityId;
 use edge::{Actuator, Edge};
 use network::ReportChannel;
-use rnis::RadioReport;
-use rnis::intake::Intake;
+use rnis::intake::{CheckedReport, Intake};
 use units::Instant;
 
 /// The control plane with its places in the schedule.
@@ -54,7 +53,7 @@ pub(crate) struct ServerReports {
 impl ServerReports {
     /// The next report that has arrived and is accepted, and when it was made: the rules are those of the daemons'
     /// gate. A report without UEs has no time, and is of no connection.
-    pub(crate) fn take_accepted(&mut self, now: Instant) -> Option<(RadioReport, Instant)> {
+    pub(crate) fn take_accepted(&mut self, now: Instant) -> Option<(CheckedReport, Instant)> {
         while let Some(report) = self.reports.take_arrived(now) {
             if let Ok(accepted) = self.intake.report(now, report, false)
                 && let Some(placed) = accepted.placed
@@ -70,9 +69,9 @@ impl ServerReports {
 mod tests {
     use super::*;
     use crate::schedule::Schedule;
-    use rnis::{CellId, CellReport, LinkQuality, Rnti, UeReport};
+    use rnis::{CellId, CellReport, LinkQuality, RadioReport, Rnti, UeReport};
     use scenario::ReportSpec;
-    use units::{Bytes, Cqi, Duration, Hertz, Prb, Slot, Streams};
+    use units::{Duration, Prb, Slot, Streams};
 
     fn ms(n: u64) -> Instant {
         Instant::ZERO + Duration::from_millis(n)
@@ -81,33 +80,19 @@ mod tests {
     /// Of slot `n`, each of a millisecond.
     fn report(n: u64) -> RadioReport {
         let ue = UeReport {
-            rnti: Rnti(1),
-            ip: None,
-            prb_dl: Prb::new(0),
-            quality: LinkQuality::Measured {
-                full_band_millibytes: 1_000,
-            },
-            cqi: Cqi::new(15),
-            tbs_bytes: Bytes::ZERO,
-            served_bytes: Bytes::ZERO,
-            rlc_queue_bytes: Bytes::ZERO,
-            bearers: Vec::new(),
-            harq_processes: 0,
-            harq_retx: 0,
-            lost_packets: None,
             seq: n,
-            timestamp: ms(n),
+            ..UeReport::idle(
+                Rnti(1),
+                LinkQuality::Measured {
+                    full_band_millibytes: 1_000,
+                },
+                ms(n),
+            )
         };
         RadioReport {
             cell: CellReport {
-                id: CellId(1),
-                n_prb: Prb::new(100),
-                scs: Hertz::from_khz(15),
-                slot_duration: Duration::from_millis(1),
-                downlink_share: 1.0,
                 slot: Slot::new(n),
-                slots: 1,
-                prb_background: Prb::new(0),
+                ..CellReport::fdd(CellId(1), Prb::new(100))
             },
             ues: vec![ue],
         }
@@ -141,7 +126,8 @@ mod tests {
         }
         assert_eq!(servers.take_accepted(ms(18)), None, "on its way");
         for n in [10, 11, 15] {
-            assert_eq!(servers.take_accepted(ms(19)), Some((report(n), ms(n))));
+            let expected = CheckedReport::new(report(n)).expect("possible values");
+            assert_eq!(servers.take_accepted(ms(19)), Some((expected, ms(n))));
         }
         assert_eq!(servers.take_accepted(ms(19)), None);
     }

@@ -26,7 +26,7 @@
 //! 99 % of the past.
 
 use super::{INITIAL_REPORT, Mode};
-use crate::{Arrival, RateReport, RateReporter};
+use crate::{Arrival, RateReport, RateReporter, Reporter};
 
 /// t_min of equation 3, us.
 pub const MIN_TIME: u64 = 2_000;
@@ -315,7 +315,7 @@ impl Estimator {
 
 impl RateReporter for Estimator {
     fn name(&self) -> &'static str {
-        "cdbe"
+        Reporter::Cdbe.name()
     }
 
     fn on_data(&mut self, arrival: &Arrival) {

@@ -28,7 +28,7 @@
 //! - Block errors are those of first transmissions, found as the part of the PRBs' capacity that
 //!   carried no new block; at most a half.
 
-use crate::{Arrival, RateReport, RateReporter};
+use crate::{Arrival, RateReport, RateReporter, Reporter};
 use rnis::{LinkQuality, RadioReport, UeReport};
 use std::collections::VecDeque;
 use units::{Bytes, Duration, Instant, Prb};
@@ -178,7 +178,7 @@ impl Client {
 
 impl RateReporter for Client {
     fn name(&self) -> &'static str {
-        "cqic"
+        Reporter::Cqic.name()
     }
 
     fn on_data(&mut self, _arrival: &Arrival) {}
@@ -206,41 +206,29 @@ impl RateReporter for Client {
 mod tests {
     use super::*;
     use rnis::{CellId, CellReport, McsTable, Rnti};
-    use units::{Cqi, Hertz, Mcs, Slot};
+    use units::{Mcs, Slot};
 
     /// LTE, 100 PRBs, MCS 28: 9,422 bytes a slot (TS 36.213 table 7.1.7.2.1-1, I_TBS 26: 75,376 bits).
     fn report(prbs: &[u16], tbs_bytes: u64) -> RadioReport {
         let ue = |(index, &prb): (usize, &u16)| UeReport {
-            rnti: Rnti(index as u16 + 1),
-            ip: None,
             prb_dl: Prb::new(prb),
-            quality: LinkQuality::Mcs {
-                mcs: Mcs::new(28),
-                table: McsTable::LteQam64,
-                layers: 1,
-                data_re_per_prb: 0,
-            },
-            cqi: Cqi::new(15),
             tbs_bytes: Bytes::new(tbs_bytes),
-            served_bytes: Bytes::ZERO,
-            rlc_queue_bytes: Bytes::ZERO,
-            bearers: Vec::new(),
-            harq_processes: 0,
-            harq_retx: 0,
-            lost_packets: None,
-            seq: 0,
-            timestamp: Instant::ZERO,
+            ..UeReport::idle(
+                Rnti(index as u16 + 1),
+                LinkQuality::Mcs {
+                    mcs: Mcs::new(28),
+                    table: McsTable::LteQam64,
+                    layers: 1,
+                    data_re_per_prb: 0,
+                },
+                Instant::ZERO,
+            )
         };
         RadioReport {
             cell: CellReport {
-                id: CellId(1),
-                n_prb: Prb::new(100),
-                scs: Hertz::from_khz(15),
-                slot_duration: Duration::from_millis(1),
-                downlink_share: 1.0,
                 slot: Slot::new(10),
                 slots: 10,
-                prb_background: Prb::new(0),
+                ..CellReport::fdd(CellId(1), Prb::new(100))
             },
             ues: prbs.iter().enumerate().map(ue).collect(),
         }

@@ -32,14 +32,14 @@ mod curve;
 mod hystart;
 mod hystart_pp;
 
-use crate::window::{Window, time_stamp};
+use crate::window::{Window, shows_window, time_stamp};
 use crate::{
     AckSample, BuildConfig, CongestionControl, Ctx, LossKind, LossSample, PacketStamp, RecoveryEnd,
-    Sent, ValidatedWindow,
+    Sent,
 };
 use hystart::{Found, HyStart, Observation};
 use hystart_pp::{Change, HyStartPlusPlus};
-use units::{BitRate, Bytes, Duration, Instant};
+use units::{Bytes, Duration, Instant};
 
 /// Growth for each acknowledged segment while W_max is unknown: 5 % a round trip (Linux).
 const UNKNOWN_W_MAX_GROWTH: f64 = 0.05;
@@ -408,17 +408,5 @@ impl CongestionControl for Cubic {
     fn on_restart_after_idle(&mut self, _cx: &mut Ctx<'_>) {
         self.window.restart_after_idle();
     }
-    fn on_window_validation(&mut self, _cx: &mut Ctx<'_>, window: ValidatedWindow) {
-        self.window.validate(window);
-    }
-
-    fn cwnd(&self) -> Bytes {
-        self.window.cwnd()
-    }
-    fn ssthresh(&self) -> Option<Bytes> {
-        Some(self.window.ssthresh())
-    }
-    fn pacing_rate(&self) -> Option<BitRate> {
-        self.window.pacing_rate()
-    }
+    shows_window!(window);
 }

@@ -82,22 +82,28 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// The names that scenario files use, in the order of the enum.
-    pub const NAMES: &'static [&'static str] = &["de", "me", "default", "yield"];
+    /// All of them.
+    pub const ALL: [Self; 4] = [
+        Self::DownloadEnhancement,
+        Self::MixedEnhancement,
+        Self::Default,
+        Self::Yielding,
+    ];
+    /// The names that scenario files use, in the same order.
+    pub const NAMES: &'static [&'static str] = &[
+        Self::ALL[0].name(),
+        Self::ALL[1].name(),
+        Self::ALL[2].name(),
+        Self::ALL[3].name(),
+    ];
 
     /// The variant of that name.
     pub fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "de" => Some(Self::DownloadEnhancement),
-            "me" => Some(Self::MixedEnhancement),
-            "default" => Some(Self::Default),
-            "yield" => Some(Self::Yielding),
-            _ => None,
-        }
+        Self::ALL.into_iter().find(|variant| variant.name() == name)
     }
 
     /// Its name in scenario files.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::DownloadEnhancement => "de",
             Self::MixedEnhancement => "me",

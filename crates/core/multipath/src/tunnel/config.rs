@@ -83,6 +83,26 @@ pub enum Carrier {
 }
 
 impl Carrier {
+    /// All of them, by the names that files use.
+    pub const NAMES: [(&'static str, Self); 2] = [
+        (Self::Dccp.name(), Self::Dccp),
+        (Self::Stream.name(), Self::Stream),
+    ];
+
+    /// Its name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Dccp => "dccp",
+            Self::Stream => "tcp",
+        }
+    }
+
+    /// The carrier of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        let found = Self::NAMES.into_iter().find(|(of, _)| *of == name);
+        found.map(|(_, carrier)| carrier)
+    }
+
     /// The controllers that a live path can have, that of a path for which none is given first: ours by their names in
     /// [`cc::CONTROLLERS`], or what the kernel calls the same ones, if it has them.
     pub fn controllers(self) -> Vec<&'static str> {

@@ -35,6 +35,17 @@ impl Format {
         Self::Brimful,
     ];
 
+    /// Their names, in the same order.
+    pub const NAMES: [&'static str; 6] = {
+        let mut names = [""; 6];
+        let mut i = 0;
+        while i < names.len() {
+            names[i] = Self::ALL[i].name();
+            i += 1;
+        }
+        names
+    };
+
     /// The name, as `--format` takes it.
     pub const fn name(self) -> &'static str {
         match self {
@@ -46,10 +57,6 @@ impl Format {
             Self::Brimful => "brimful",
         }
     }
-
-    fn names() -> String {
-        Self::ALL.map(Self::name).join(", ")
-    }
 }
 
 impl fmt::Display for Format {
@@ -60,7 +67,7 @@ impl fmt::Display for Format {
 
 /// No format has this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown trace format {name:?}: known are {}", Format::names())]
+#[error("unknown trace format {name:?}: known are {}", Format::NAMES.join(", "))]
 pub struct UnknownFormat {
     /// What was given.
     pub name: String,
@@ -156,7 +163,7 @@ fn unrecognised(file: &str, line: Line<'_>, reason: String) -> TraceError {
         line: line.number,
         found: shortened(line.text).into(),
         reason: reason.into(),
-        known: Format::names().into(),
+        known: Format::NAMES.join(", ").into(),
     }
 }
 

@@ -46,7 +46,8 @@ use crate::{AllocatorConfig, Part};
 use cell::CellLoad;
 use flow::Flow;
 use narrow::{Limit, Narrow, Path};
-use rnis::{RadioReport, Rnti};
+use rnis::Rnti;
+use rnis::intake::CheckedReport;
 use std::collections::{BTreeMap, VecDeque};
 use ue::{Scratch, Ue};
 use units::{BitRate, Duration, Instant};
@@ -144,7 +145,7 @@ impl DefaultMode {
 }
 
 impl Allocator for DefaultMode {
-    fn on_report(&mut self, now: Instant, report: &RadioReport) {
+    fn on_report(&mut self, now: Instant, report: &CheckedReport) {
         let load = CellLoad::new(report, |of| match self.ues.get(&of.rnti) {
             Some(ue) => (!ue.flows.is_empty(), ue.is_sending(now)),
             None => (false, false),
@@ -204,7 +205,7 @@ impl Allocator for DefaultMode {
 mod tests {
     use super::*;
     use crate::Mode;
-    use crate::test_support::report;
+    use crate::test_support::{checked, report};
     use units::Bytes;
 
     #[test]
@@ -213,7 +214,7 @@ mod tests {
             let mut config = AllocatorConfig::new(Mode::Default);
             config.without = without;
             let mut policy = DefaultMode::new(config);
-            policy.on_report(Instant::from_nanos(1_000_000), &report(&[0]));
+            policy.on_report(Instant::from_nanos(1_000_000), &checked(report(&[0])));
             let flow = FlowId(1);
             let mss = Bytes::new(1440);
             let opened_at = Instant::from_nanos(2_000_000);
@@ -225,7 +226,7 @@ mod tests {
                 ..FlowTelemetry::default()
             };
             policy.on_telemetry(opened_at, flow, &telemetry);
-            policy.on_report(Instant::from_nanos(3_000_000), &report(&[0]));
+            policy.on_report(Instant::from_nanos(3_000_000), &checked(report(&[0])));
             let decisions = std::iter::from_fn(|| policy.poll_decision());
             let last = decisions.last().expect("a decision");
             last.wan_window.shown(Bytes::ZERO).get() / mss.get()
@@ -239,7 +240,7 @@ mod tests {
     fn users_who_start_together_in_an_idle_cell_count_on_equal_parts_at_once() {
         let config = AllocatorConfig::new(Mode::Default);
         let mut policy = DefaultMode::new(config);
-        let idle = report(&[0; 20]);
+        let idle = checked(report(&[0; 20]));
         policy.on_report(Instant::from_nanos(1_000_000), &idle);
         let opened_at = Instant::from_nanos(2_000_000);
         for user in 1..=20 {
@@ -255,7 +256,7 @@ mod tests {
             .map(BitRate::as_bps)
             .sum();
         let mut alone = DefaultMode::new(AllocatorConfig::new(Mode::Default));
-        alone.on_report(opened_at, &report(&[0]));
+        alone.on_report(opened_at, &checked(report(&[0])));
         let cell = alone.capacity(Rnti(1)).expect("reported").as_bps();
         // each rounds down to whole bits per second
         assert!(all <= cell && cell - all <= 20, "{all} of {cell}");
@@ -266,7 +267,7 @@ mod tests {
         let mut policy = DefaultMode::new(AllocatorConfig::new(Mode::Default));
         let (flow, mss) = (FlowId(1), Bytes::new(1440));
         let at = |ms: u64| Instant::from_nanos(ms * 1_000_000);
-        policy.on_report(at(1), &report(&[0]));
+        policy.on_report(at(1), &checked(report(&[0])));
         policy.on_flow_open(at(1), flow, FlowOpened { ue: Rnti(1), mss });
         let rtt = Some(Duration::from_millis(1));
         let (mut window, mut lately) = (Bytes::ZERO, Vec::new());
@@ -285,7 +286,7 @@ mod tests {
             policy.on_telemetry(at(ms), flow, &telemetry);
             let mut idle = report(&[0]);
             idle.ues[0].timestamp = at(ms);
-            policy.on_report(at(ms), &idle);
+            policy.on_report(at(ms), &checked(idle));
             while let Some(decision) = policy.poll_decision() {
                 window = decision.ran.window;
                 if ms > 6_000 {

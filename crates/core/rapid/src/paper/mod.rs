@@ -32,7 +32,8 @@ use cc::Allocation;
 use equations::{
     average_rate, expected_rate, fast_window, initial_window, rounds_to_reach, slow_window,
 };
-use rnis::{RadioReport, Rnti};
+use rnis::Rnti;
+use rnis::intake::CheckedReport;
 use std::collections::{BTreeMap, VecDeque};
 use units::{BitRate, Bytes, Duration, Instant};
 
@@ -262,7 +263,7 @@ impl Paper {
 }
 
 impl Allocator for Paper {
-    fn on_report(&mut self, now: Instant, report: &RadioReport) {
+    fn on_report(&mut self, now: Instant, report: &CheckedReport) {
         for ue in &report.ues {
             let prb = report.expected_prb(ue);
             self.capacity
@@ -368,7 +369,7 @@ impl Allocator for Paper {
 mod tests {
     use super::*;
     use crate::Mode;
-    use crate::test_support::report;
+    use crate::test_support::{checked, report};
 
     const MSS: Bytes = Bytes::new(1440);
 
@@ -378,7 +379,7 @@ mod tests {
         let mut paper = Paper::new(AllocatorConfig::new(Mode::Paper));
         let rtt = Duration::from_millis(4);
         let mut now = Instant::ZERO;
-        paper.on_report(now, &report(&[132]));
+        paper.on_report(now, &checked(report(&[132])));
         let (fast, slow) = (FlowId(1), FlowId(2));
         for id in [fast, slow] {
             paper.on_flow_open(
@@ -440,7 +441,7 @@ mod tests {
     #[test]
     fn finished_flows_are_not_counted() {
         let mut paper = Paper::new(AllocatorConfig::new(Mode::Paper));
-        paper.on_report(Instant::ZERO, &report(&[132]));
+        paper.on_report(Instant::ZERO, &checked(report(&[132])));
         for id in 0..4 {
             paper.on_flow_open(
                 Instant::ZERO,
@@ -473,7 +474,7 @@ mod tests {
             ue: Rnti(1),
             mss: MSS,
         };
-        paper.on_report(Instant::ZERO, &report(&[132]));
+        paper.on_report(Instant::ZERO, &checked(report(&[132])));
         paper.on_flow_open(Instant::ZERO, FlowId(1), opened);
         let mut arrived = 0;
         for step in 0..steps {

@@ -18,6 +18,7 @@ mod plausible;
 mod tests;
 
 pub use clock::{Placed, SourceClock};
+pub use plausible::CheckedReport;
 pub(crate) use plausible::MAX_PRB;
 
 use crate::codec::decode;
@@ -101,7 +102,7 @@ impl Refusal {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Accepted {
     /// The report, with addresses from the mapping. Its timestamps are as its source gave them.
-    pub report: RadioReport,
+    pub report: CheckedReport,
     /// UEs without a mapping.
     pub unknown: Vec<MissingMapping>,
     /// The cell's slots jumped back; this report begins a new series.
@@ -112,9 +113,9 @@ pub struct Accepted {
 
 impl Accepted {
     /// The report, its timestamps on our clock; none is after `now`, the time of its arrival.
-    pub fn on_our_clock(mut self, now: Instant) -> RadioReport {
+    pub fn on_our_clock(mut self, now: Instant) -> CheckedReport {
         if let Some(placed) = self.placed {
-            for ue in &mut self.report.ues {
+            for ue in &mut self.report.inner().ues {
                 ue.timestamp = placed.of(ue.timestamp).min(now);
             }
         }
@@ -259,12 +260,12 @@ impl Intake {
     fn judge(
         &mut self,
         now: Instant,
-        mut report: RadioReport,
+        report: RadioReport,
         is_foreign: bool,
     ) -> Result<Accepted, Refusal> {
+        let mut report = CheckedReport::new(report)?;
         let id = report.cell.id;
         let cell = id.0;
-        plausible::plausible(&mut report).map_err(|what| Refusal::Absurd { cell, what })?;
         if !self.cells.contains_key(&id) && self.cells.len() >= MAX_CELLS {
             return Err(Refusal::TooManyCells { cell });
         }
@@ -272,7 +273,7 @@ impl Intake {
         let restarted = series.in_order(&report)?;
         let placed = series.fresh(now, &report, is_foreign, self.max_age)?;
         series.accepted_at = Some(now);
-        let unknown = self.name(&mut report);
+        let unknown = self.name(report.inner());
         Ok(Accepted {
             report,
             unknown,

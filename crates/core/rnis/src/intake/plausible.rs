@@ -1,7 +1,9 @@
 //! Values that a base station can have.
 
+use super::Refusal;
 use crate::mec012::MAX_UES_PER_CELL;
 use crate::{LinkQuality, MAX_BEARER, RadioReport, ReportError, UeReport};
+use core::ops::Deref;
 use units::{Bytes, Duration, Prb};
 
 /// Largest carrier of NR, in PRBs (TS 38.101-1 5.3.2).
@@ -14,11 +16,36 @@ const MAX_CQI: u8 = 15;
 const MAX_MCS: u8 = 31;
 const MAX_LAYERS: u8 = 8;
 
-/// Puts UEs in order and checks every value that has a range.
-///
-/// # Errors
-/// Names the first value that no base station can have.
-pub(super) fn plausible(report: &mut RadioReport) -> Result<(), String> {
+/// A report whose values a base station can have, its UEs in ascending order of RNTI, each once: what consumers may
+/// rely on. It can be read as the report that it is, and not changed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CheckedReport(RadioReport);
+
+impl CheckedReport {
+    /// Puts UEs in order and checks every value that has a range.
+    ///
+    /// # Errors
+    /// [`Refusal::Absurd`] names the first value that no base station can have.
+    pub fn new(mut report: RadioReport) -> Result<Self, Refusal> {
+        let cell = report.cell.id.0;
+        plausible(&mut report).map_err(|what| Refusal::Absurd { cell, what })?;
+        Ok(Self(report))
+    }
+
+    /// For what leaves values possible: addresses and times.
+    pub(super) fn inner(&mut self) -> &mut RadioReport {
+        &mut self.0
+    }
+}
+
+impl Deref for CheckedReport {
+    type Target = RadioReport;
+    fn deref(&self) -> &RadioReport {
+        &self.0
+    }
+}
+
+fn plausible(report: &mut RadioReport) -> Result<(), String> {
     report
         .check()
         .map_err(|error: ReportError| error.to_string())?;

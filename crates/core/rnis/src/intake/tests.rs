@@ -11,36 +11,28 @@ const AGE: Duration = Duration::from_millis(100);
 
 fn report(slot: u64) -> RadioReport {
     let ue = |rnti| UeReport {
-        rnti: Rnti(rnti),
-        ip: None,
         prb_dl: Prb::new(10),
-        quality: LinkQuality::Mcs {
-            mcs: Mcs::new(20),
-            table: McsTable::NrQam256,
-            layers: 1,
-            data_re_per_prb: 132,
-        },
         cqi: Cqi::new(10),
         tbs_bytes: Bytes::new(100),
         served_bytes: Bytes::new(90),
-        rlc_queue_bytes: Bytes::ZERO,
-        bearers: Vec::new(),
-        harq_processes: 0,
-        harq_retx: 0,
-        lost_packets: None,
-        seq: 0,
-        timestamp: Instant::from_nanos(slot),
+        ..UeReport::idle(
+            Rnti(rnti),
+            LinkQuality::Mcs {
+                mcs: Mcs::new(20),
+                table: McsTable::NrQam256,
+                layers: 1,
+                data_re_per_prb: 132,
+            },
+            Instant::from_nanos(slot),
+        )
     };
     RadioReport {
         cell: CellReport {
-            id: CellId(3),
-            n_prb: Prb::new(106),
             scs: Hertz::from_khz(30),
             slot_duration: Duration::from_micros(500),
-            downlink_share: 1.0,
             slot: Slot::new(slot),
             slots: 20,
-            prb_background: Prb::new(0),
+            ..CellReport::fdd(CellId(3), Prb::new(106))
         },
         ues: vec![ue(9), ue(7)],
     }

@@ -9,36 +9,29 @@ use units::{Bytes, Cqi, Duration, Hertz, Instant, Mcs, Prb, Slot};
 
 fn report(cell: u32, ues: &[(u16, Option<IpAddr>)]) -> RadioReport {
     let ue = |&(rnti, ip): &(u16, Option<IpAddr>)| UeReport {
-        rnti: Rnti(rnti),
         ip,
         prb_dl: Prb::new(1),
-        quality: LinkQuality::Mcs {
-            mcs: Mcs::new(20),
-            table: McsTable::NrQam256,
-            layers: 1,
-            data_re_per_prb: 132,
-        },
         cqi: Cqi::new(11),
         tbs_bytes: Bytes::new(100),
         served_bytes: Bytes::new(90),
-        rlc_queue_bytes: Bytes::ZERO,
-        bearers: Vec::new(),
-        harq_processes: 0,
-        harq_retx: 0,
-        lost_packets: None,
-        seq: 0,
-        timestamp: Instant::ZERO,
+        ..UeReport::idle(
+            Rnti(rnti),
+            LinkQuality::Mcs {
+                mcs: Mcs::new(20),
+                table: McsTable::NrQam256,
+                layers: 1,
+                data_re_per_prb: 132,
+            },
+            Instant::ZERO,
+        )
     };
     RadioReport {
         cell: CellReport {
-            id: CellId(cell),
-            n_prb: Prb::new(106),
             scs: Hertz::from_khz(30),
             slot_duration: Duration::from_micros(500),
-            downlink_share: 1.0,
             slot: Slot::new(20),
             slots: 20,
-            prb_background: Prb::new(0),
+            ..CellReport::fdd(CellId(cell), Prb::new(106))
         },
         ues: ues.iter().map(ue).collect(),
     }

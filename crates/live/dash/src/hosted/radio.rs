@@ -224,37 +224,30 @@ mod tests {
     use super::*;
     use crate::feed::{About, Source, World};
     use rnis::{CellId, Rnti};
-    use units::{Bytes, Cqi, Hertz, Instant as At, Prb, Slot};
+    use units::{Bytes, Cqi, Instant as At, Prb, Slot};
 
     fn report(prb: u16, background: u16, served: u64) -> RadioReport {
         let ue = |rnti: u16, prb_dl: u16| UeReport {
-            rnti: Rnti(rnti),
             ip: (rnti == 1).then(|| [10, 45, 0, 2].into()),
             prb_dl: Prb::new(prb_dl),
-            quality: LinkQuality::Measured {
-                full_band_millibytes: 10_000_000 * u64::from(rnti),
-            },
             cqi: Cqi::new(12),
-            tbs_bytes: Bytes::ZERO,
             served_bytes: Bytes::new(served),
             rlc_queue_bytes: Bytes::new(700),
-            bearers: Vec::new(),
-            harq_processes: 0,
-            harq_retx: 0,
-            lost_packets: None,
-            seq: 0,
-            timestamp: At::ZERO,
+            ..UeReport::idle(
+                Rnti(rnti),
+                LinkQuality::Measured {
+                    full_band_millibytes: 10_000_000 * u64::from(rnti),
+                },
+                At::ZERO,
+            )
         };
         RadioReport {
             cell: CellReport {
-                id: CellId(7),
-                n_prb: Prb::new(100),
-                scs: Hertz::from_khz(15),
-                slot_duration: units::Duration::from_millis(1),
                 downlink_share: 0.5,
                 slot: Slot::new(0),
                 slots: 10,
                 prb_background: Prb::new(background),
+                ..CellReport::fdd(CellId(7), Prb::new(100))
             },
             ues: vec![ue(1, prb), ue(2, 0)],
         }

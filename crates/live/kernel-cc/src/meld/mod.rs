@@ -32,6 +32,9 @@ pub use header::constants_header;
 
 const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/meld.bpf.o"));
 
+/// The controllers, by their names in [`cc::CONTROLLERS`], that the kernel has MELD round.
+pub const ROUND: [&str; 2] = ["newreno", "cubic"];
+
 /// The result of `take_report` for a UE that has no entry.
 const IS_UNKNOWN: u32 = 1;
 
@@ -92,13 +95,12 @@ impl Meld {
     }
 
     /// Name of the kernel's congestion control that is MELD round the one of this name, if there is
-    /// one: `newreno` and `cubic` have it.
+    /// one: those of [`ROUND`] have it.
     pub fn name(&self, wrapped: &str) -> Option<&str> {
-        match wrapped {
-            "newreno" => Some(&self.reno),
-            "cubic" => Some(&self.cubic),
-            _ => None,
-        }
+        let names = ROUND.into_iter().zip([&self.reno, &self.cubic]);
+        names
+            .into_iter()
+            .find_map(|(of, name)| (of == wrapped).then_some(name.as_str()))
     }
 
     /// Hands over a report of the UE with this address (IPv4, or IPv6), which arrived at `arrived_at`: that

@@ -65,10 +65,8 @@ pub struct Explicit {
 /// Who decides the windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
-    /// RAPID, mode `default`.
-    Default,
-    /// RAPID, mode `paper`.
-    Paper,
+    /// RAPID in this mode.
+    Rapid(::rapid::Mode),
     /// No actuator: connections are split and nothing more.
     Split,
 }

@@ -3,7 +3,7 @@
 use super::{ConfigError, Control, Recording, Reports, WanActuator};
 use daemon::config::Section;
 use edge::{Actuator, EdgeConfig, Setting};
-use rapid::{Mode, Part, Reading};
+use rapid::{Part, Reading};
 use rnis::MAX_BEARER;
 use std::path::PathBuf;
 use units::Bytes;
@@ -26,8 +26,7 @@ pub(super) fn decides(
     reports: &Reports,
 ) -> Result<Decides, ConfigError> {
     let mode = match control {
-        Control::Default => Mode::Default,
-        Control::Paper => Mode::Paper,
+        Control::Rapid(mode) => mode,
         Control::Split => {
             top.refuse(
                 "rapid",
@@ -126,6 +125,7 @@ pub(super) fn recording(
 mod tests {
     use super::*;
     use crate::Config;
+    use rapid::Mode;
 
     const FILE: &str = "mode = \"transparent\"\nue-prefixes = [\"10.45.0.0/24\"]\nran-interface = \"ran0\"\n\
                         wan-interface = \"wan0\"\n";
@@ -141,7 +141,8 @@ mod tests {
     /// The file has every value of the edge under its key, with its default, and as [`Setting::toml`] writes it.
     #[test]
     fn every_setting_of_the_edge_is_a_key_with_its_default() {
-        for (control, mode) in [("default", Mode::Default), ("paper", Mode::Paper)] {
+        for mode in Mode::ALL {
+            let control = mode.name();
             assert_eq!(decided(control, "", ""), EdgeConfig::new(mode));
             let keys = EdgeConfig::new(mode).settings().map(|(key, _)| key);
             for changed in keys {

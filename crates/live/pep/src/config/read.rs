@@ -5,18 +5,13 @@ use super::{
     Config, ConfigError, Control, Explicit, Interception, Keepalive, Limits, Onward, Prefix, Relay,
     Reports, Transparent,
 };
+use ::rapid::Mode;
 use daemon::Log;
 use daemon::config::Section;
 use edge::EdgeConfig;
 use report_source::{ReportSource, read_source_if_any, read_ue_addresses};
 use std::net::SocketAddr;
 use units::{Bytes, Duration};
-
-const CONTROLS: [(&str, Control); 3] = [
-    ("default", Control::Default),
-    ("paper", Control::Paper),
-    ("split", Control::Split),
-];
 
 const TOP: [&str; 24] = [
     "mode",
@@ -54,7 +49,12 @@ pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
     };
     let onward = onward(top, &interception)?;
     let is_transparent = matches!(interception, Interception::Transparent(_));
-    let control = top.word("control", &CONTROLS)?.unwrap_or(Control::Default);
+    let mut controls = Mode::ALL
+        .map(|mode| (mode.name(), Control::Rapid(mode)))
+        .to_vec();
+    controls.push(("split", Control::Split));
+    let control = top.word("control", &controls)?;
+    let control = control.unwrap_or(Control::Rapid(Mode::Default));
     let reports = reports(top, control)?;
     let decides = rapid::decides(top, control, &reports)?;
     let mut admin = top.table_or_empty("admin", "[admin]")?;
@@ -201,7 +201,7 @@ fn reports(top: &mut Section<'_, '_>, control: Control) -> Result<Reports, Confi
     if let Some(source) = &source {
         check_source(&table, source)?;
     }
-    let defaults = EdgeConfig::new(::rapid::Mode::Default);
+    let defaults = EdgeConfig::new(Mode::Default);
     let max_age = table.time("max-age")?;
     let same = table.time("report-max-age")?;
     if max_age.is_some() && same.is_some() {
@@ -371,7 +371,7 @@ listen = "127.0.0.1:9464"
             panic!("transparent");
         };
         assert_eq!(transparent.ue_prefixes.len(), 2);
-        assert_eq!(config.control, Control::Default);
+        assert_eq!(config.control, Control::Rapid(Mode::Default));
         assert_eq!(config.reports.max_age, Duration::from_millis(80));
         assert_eq!(config.ues[&Rnti(17921)].to_string(), "10.45.0.2");
         let long = "[[ue]]\nrnti = 17921\nip = \"10.45.0.2\"\n";

@@ -2,7 +2,7 @@
 //! decides nothing itself.
 //!
 //! ```text
-//!   reports ---+
+//!   Reader  ---+   (the source's reports, on a thread of its own)
 //!   workers ---+--> Control --> Edge -- actions --> flows (BPF, pacing, their windows)
 //!   admin   ---+                  ^                   |
 //!                                 '---- telemetry ----'
@@ -13,25 +13,28 @@ mod handle;
 mod held;
 mod snapshot;
 mod telemetry;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use handle::ControlHandle;
-pub(crate) use snapshot::{Snapshot, UeStatus};
+pub(crate) use snapshot::{Snapshot, Source, UeStatus};
 
 use crate::config::Config;
 use crate::flow::Flow;
 use crate::recording::Recording;
-use crate::reports::{Pending, Place};
 use crate::sys;
 use bpf::Kernel;
-use daemon::{Seat, clock};
+use daemon::{Seat, Seats, clock};
 use dash::RadioMeter;
 use edge::{Action, Actuator, Edge, EdgeConfig, State, Windows};
 use held::{Handle, Held};
 use rapid::FlowId;
-use report_source::ReportSource;
-use rnis::{DecodeError, RadioReport};
+use report_source::{Follower, Peers, ReportSource};
+use rnis::codec::decode;
+use rnis::{BearerReport, DecodeError, RadioReport, UeReport};
 use std::collections::HashMap;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::sync::{Arc, Weak};
 use units::{BitRate, Duration, Instant};
 
@@ -42,6 +45,10 @@ const IDLE: Duration = Duration::from_secs(1);
 const WAKE_INTERVAL: Duration = Duration::from_micros(200);
 /// Events that are handled before deadlines are looked at.
 const MAX_BATCH: usize = 1_024;
+/// Messages of the source that may wait for the control thread; more are dropped, for only the newest count.
+const MAX_PENDING: usize = 256;
+/// What they may take together, bytes; one may always wait.
+const MAX_PENDING_BYTES: usize = 16_000_000;
 
 /// What the control thread receives.
 #[derive(Debug)]
@@ -51,9 +58,9 @@ pub(crate) enum ControlEvent {
     /// A flow has ended.
     Closed(u64, Seat),
     /// A radio report.
-    Report(Box<RadioReport>, Place),
+    Report(Box<RadioReport>, Seat),
     /// Something was received that is no report.
-    NoReport(DecodeError, Place),
+    NoReport(DecodeError, Seat),
     /// A new configuration.
     Configure(Arc<Config>),
     /// A snapshot is requested.
@@ -80,8 +87,7 @@ pub(crate) struct Control {
     flows: HashMap<FlowId, Held>,
     /// Shows reports to readers of the dashboard.
     meter: Option<RadioMeter>,
-    /// Messages of the source that are on their way in the channel.
-    pending: Arc<Pending>,
+    source: Arc<Source>,
 }
 
 impl Control {
@@ -93,7 +99,7 @@ impl Control {
         config: &Config,
         decides: EdgeConfig,
         recording: Option<Recording>,
-        pending: Arc<Pending>,
+        source: Arc<Source>,
         meter: Option<RadioMeter>,
     ) -> Result<Self, edge::ConfigError> {
         let mut edge = Edge::new(decides, &config.ues)?;
@@ -115,7 +121,7 @@ impl Control {
             kernel_error,
             flows: HashMap::new(),
             meter,
-            pending,
+            source,
         })
     }
 
@@ -176,12 +182,12 @@ impl Control {
                 self.carry_out(now);
                 self.flows.remove(&FlowId(id));
             }
-            ControlEvent::Report(report, place) => {
-                drop(place);
+            ControlEvent::Report(report, seat) => {
+                drop(seat);
                 self.on_report(now, *report);
             }
-            ControlEvent::NoReport(error, place) => {
-                drop(place);
+            ControlEvent::NoReport(error, seat) => {
+                drop(seat);
                 self.edge.on_unreadable(now, error);
             }
             ControlEvent::Configure(config) => {
@@ -301,4 +307,88 @@ fn load(wanted: Actuator) -> Result<Kernel, String> {
             Err(error.to_string())
         }
     }
+}
+
+/// Brings radio reports from their source to the control thread. The source may come, go, and send anything: a message
+/// that is no report is counted, and a lost connection is tried again and again ([`report_source`]).
+#[derive(Debug)]
+pub(crate) struct Reader {
+    from: ReportSource,
+    to: Sender<ControlEvent>,
+    seats: Seats,
+    source: Arc<Source>,
+    /// Ends it; set by it where the control thread has gone.
+    stop: Arc<AtomicBool>,
+}
+
+impl Reader {
+    /// Of this source, until `stop`.
+    pub(crate) fn new(
+        from: ReportSource,
+        to: &Sender<ControlEvent>,
+        source: &Arc<Source>,
+        stop: &Arc<AtomicBool>,
+    ) -> Self {
+        Self {
+            from,
+            to: to.clone(),
+            seats: Seats::bounded(MAX_PENDING, MAX_PENDING_BYTES),
+            source: Arc::clone(source),
+            stop: Arc::clone(stop),
+        }
+    }
+
+    /// Reads to the end.
+    pub(crate) fn run(mut self) {
+        let (from, stop) = (self.from.clone(), Arc::clone(&self.stop));
+        // who reports is a matter of the socket's permissions, unless `users` has it
+        from.follow(Peers::Any, &mut self, || stop.load(Relaxed));
+    }
+
+    fn send(&self, event: ControlEvent) {
+        if self.to.send(event).is_err() {
+            self.stop.store(true, Relaxed);
+        }
+    }
+}
+
+impl Follower for Reader {
+    fn up(&mut self, is_up: bool) {
+        if self.source.is_connected.swap(is_up, Relaxed) == is_up {
+            return;
+        }
+        let source = &self.from;
+        match is_up {
+            true => tracing::info!(%source, "radio reports: connected"),
+            false => tracing::warn!(%source, "radio reports: lost"),
+        }
+    }
+
+    /// A report in JSON or in the binary form, or anything else, which is counted.
+    fn message(&mut self, bytes: &[u8]) {
+        match decode(bytes) {
+            // what is said of it may quote it
+            Err(error) => match self.seats.take_for(bytes.len()) {
+                Some(seat) => self.send(ControlEvent::NoReport(error, seat)),
+                None => drop(self.source.unreadable.fetch_add(1, Relaxed)),
+            },
+            Ok(report) => match self.seats.take_for(memory_of(&report)) {
+                Some(seat) => self.send(ControlEvent::Report(Box::new(report), seat)),
+                None => drop(self.source.dropped.fetch_add(1, Relaxed)),
+            },
+        }
+    }
+
+    /// Counted as what cannot be read.
+    fn blank_line(&mut self) {
+        self.message(b"");
+    }
+}
+
+/// What a report takes, bytes.
+fn memory_of(report: &RadioReport) -> usize {
+    let bearers: usize = report.ues.iter().map(|ue| ue.bearers.capacity()).sum();
+    size_of::<RadioReport>()
+        + report.ues.capacity() * size_of::<UeReport>()
+        + bearers * size_of::<BearerReport>()
 }

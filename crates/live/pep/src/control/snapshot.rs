@@ -2,7 +2,6 @@
 
 use super::Control;
 use crate::flow::Flow;
-use crate::reports::Pending;
 use daemon::clock;
 use edge::UeFlows;
 use rapid::FlowTelemetry;
@@ -10,6 +9,7 @@ use rnis::intake::IntakeCounts;
 use serde::Serialize;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use units::{Bytes, Duration, Instant};
 
 /// Everything.
@@ -32,6 +32,17 @@ pub(crate) struct Snapshot {
     pub(crate) cells: Vec<CellStatus>,
     /// UEs that reports have named.
     pub(crate) ues: Vec<UeStatus>,
+}
+
+/// What the thread that reads the source counts.
+#[derive(Debug, Default)]
+pub(crate) struct Source {
+    /// It is connected.
+    pub(super) is_connected: AtomicBool,
+    /// Reports that came faster than they could be used.
+    pub(super) dropped: AtomicU64,
+    /// Messages that were no reports, and came faster than that could be recorded.
+    pub(super) unreadable: AtomicU64,
 }
 
 /// Reports, by what became of them.
@@ -57,15 +68,15 @@ pub(crate) struct ReportCounts {
 
 impl ReportCounts {
     /// Of the intake, and what did not reach it.
-    pub(crate) fn of(intake: IntakeCounts, pending: &Pending) -> Self {
+    pub(crate) fn of(intake: IntakeCounts, source: &Source) -> Self {
         Self {
             believed: intake.accepted,
             absurd: intake.absurd,
             repeated: intake.repeated,
             out_of_order: intake.late,
             old: intake.old,
-            dropped: pending.dropped(),
-            unreadable: intake.unreadable + pending.unreadable(),
+            dropped: source.dropped.load(Relaxed),
+            unreadable: intake.unreadable + source.unreadable.load(Relaxed),
             skewed: intake.skewed,
         }
     }
@@ -133,8 +144,8 @@ impl Control {
                 None => "pacing",
             },
             actuator_error: self.kernel_error.clone(),
-            source_connected: self.pending.is_connected(),
-            reports: ReportCounts::of(self.edge.report_counts(), &self.pending),
+            source_connected: self.source.is_connected.load(Relaxed),
+            reports: ReportCounts::of(self.edge.report_counts(), &self.source),
             decisions: self.edge.decisions(),
             busy_seconds: clock::thread_cpu().as_secs_f64(),
             cells: cells.collect(),

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use units::{Bytes, Cqi, Hertz, Instant, Prb, Slot};
+use units::{Instant, Prb, Slot};
 
 /// Between reports.
 pub const PERIOD: Duration = Duration::from_millis(1);
@@ -27,33 +27,21 @@ pub fn report(ues: &[IpAddr], seq: u64, at: Instant, rate: u64) -> RadioReport {
     let n_prb = Prb::new(100);
     let slot = units::Duration::from_millis(1);
     let ue = |(i, ip): (usize, &IpAddr)| UeReport {
-        rnti: Rnti(i as u16 + 1),
         ip: Some(*ip),
-        prb_dl: Prb::new(0),
-        quality: LinkQuality::Measured {
-            full_band_millibytes: rate / 8,
-        },
-        cqi: Cqi::new(15),
-        tbs_bytes: Bytes::ZERO,
-        served_bytes: Bytes::ZERO,
-        rlc_queue_bytes: Bytes::ZERO,
-        bearers: Vec::new(),
-        harq_processes: 0,
-        harq_retx: 0,
-        lost_packets: None,
         seq,
-        timestamp: at,
+        ..UeReport::idle(
+            Rnti(i as u16 + 1),
+            LinkQuality::Measured {
+                full_band_millibytes: rate / 8,
+            },
+            at,
+        )
     };
     RadioReport {
         cell: CellReport {
-            id: CellId(1),
-            n_prb,
-            scs: Hertz::from_khz(15),
             slot_duration: slot,
-            downlink_share: 1.0,
             slot: Slot::new(seq),
-            slots: 1,
-            prb_background: Prb::new(0),
+            ..CellReport::fdd(CellId(1), n_prb)
         },
         ues: ues.iter().enumerate().map(ue).collect(),
     }

@@ -159,7 +159,7 @@ impl Config {
 
     /// Whether its controller paces by bandwidth that clients report.
     pub(crate) fn takes_reports(&self) -> bool {
-        cc::find(&self.cc).is_some_and(|of| of.is_reported)
+        cc::find(&self.cc).is_some_and(|of| of.reporter.is_some())
     }
 
     /// Its controller for a path. The name has been checked.

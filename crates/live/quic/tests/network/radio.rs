@@ -7,37 +7,30 @@ use std::io::Write;
 use std::net::IpAddr;
 use std::os::unix::net::UnixListener;
 use std::time::Duration as Wait;
-use units::{Bytes, Cqi, Duration, Hertz, Instant, Prb, Slot};
+use units::{Bytes, Duration, Instant, Prb, Slot};
 
 pub fn report(n: u64, ip: Option<IpAddr>, timestamp: Instant) -> RadioReport {
     RadioReport {
         cell: CellReport {
-            id: CellId(1),
-            n_prb: Prb::new(25),
-            scs: Hertz::from_khz(15),
-            slot_duration: Duration::from_millis(1),
-            downlink_share: 1.0,
             slot: Slot::new(n * 8),
             slots: 8,
-            prb_background: Prb::new(0),
+            ..CellReport::fdd(CellId(1), Prb::new(25))
         },
         ues: vec![UeReport {
-            rnti: Rnti(7),
             ip,
             prb_dl: Prb::new(25),
-            quality: LinkQuality::Measured {
-                full_band_millibytes: 2_292_000,
-            },
-            cqi: Cqi::new(15),
             tbs_bytes: Bytes::new(8_000),
             served_bytes: Bytes::new(8_000),
-            rlc_queue_bytes: Bytes::ZERO,
-            bearers: Vec::new(),
             harq_processes: 1,
-            harq_retx: 0,
             lost_packets: Some(0),
             seq: n,
-            timestamp,
+            ..UeReport::idle(
+                Rnti(7),
+                LinkQuality::Measured {
+                    full_band_millibytes: 2_292_000,
+                },
+                timestamp,
+            )
         }],
     }
 }

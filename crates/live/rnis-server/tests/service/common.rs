@@ -281,36 +281,33 @@ impl Rest {
 /// A report of a cell with UEs: RNTI, address and PRBs.
 pub fn report(cell: u32, slot: u64, ues: &[(u16, Option<IpAddr>, u16)]) -> RadioReport {
     let ue = |&(rnti, ip, prb): &(u16, Option<IpAddr>, u16)| UeReport {
-        rnti: Rnti(rnti),
         ip,
         prb_dl: Prb::new(prb),
-        quality: LinkQuality::Mcs {
-            mcs: Mcs::new(20),
-            table: McsTable::NrQam256,
-            layers: 1,
-            data_re_per_prb: 132,
-        },
         cqi: Cqi::new(11),
         tbs_bytes: Amount::new(1_000),
         served_bytes: Amount::new(900),
         rlc_queue_bytes: Amount::new(5_000),
-        bearers: Vec::new(),
         harq_processes: 1,
-        harq_retx: 0,
-        lost_packets: None,
         seq: slot,
-        timestamp: units::Instant::from_nanos(slot * 500_000),
+        ..UeReport::idle(
+            Rnti(rnti),
+            LinkQuality::Mcs {
+                mcs: Mcs::new(20),
+                table: McsTable::NrQam256,
+                layers: 1,
+                data_re_per_prb: 132,
+            },
+            units::Instant::from_nanos(slot * 500_000),
+        )
     };
     RadioReport {
         cell: CellReport {
-            id: CellId(cell),
-            n_prb: Prb::new(106),
             scs: Hertz::from_khz(30),
             slot_duration: units::Duration::from_micros(500),
-            downlink_share: 1.0,
             slot: Slot::new(slot),
             slots: 20,
             prb_background: Prb::new(2),
+            ..CellReport::fdd(CellId(cell), Prb::new(106))
         },
         ues: ues.iter().map(ue).collect(),
     }

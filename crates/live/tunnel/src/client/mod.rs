@@ -8,7 +8,7 @@ mod network;
 pub use network::count_notices;
 
 use crate::arena::Arena;
-use crate::config::{Carrier, ClientEnd, Config, End, PathConfig};
+use crate::config::{ClientEnd, Config, End, PathConfig};
 use crate::error::TunnelError;
 use crate::inner::Inner;
 use crate::inside::Inside;
@@ -26,7 +26,7 @@ use multipath::PathId;
 use multipath::client::{Action, ClientConfig, ClientEvent, ClientPathId};
 use multipath::packet::AddressId;
 use multipath::provision::Builtin;
-use multipath::tunnel::{self, Transmit};
+use multipath::tunnel::{self, Carrier, Transmit};
 use network::Network;
 use std::cell::RefCell;
 use std::io;
@@ -117,7 +117,7 @@ impl Client {
     fn core_config(&self, path: &PathConfig) -> tunnel::PathConfig {
         tunnel::PathConfig {
             controller: limits::controller(&path.controller),
-            carrier: limits::carrier(path.carrier),
+            carrier: path.carrier,
             priority: path.priority,
             // the core numbers addresses
             address: AddressId::default(),
@@ -141,7 +141,7 @@ impl Client {
                 }
             }
             // what is written before it is connected waits in it
-            Carrier::Tcp => {
+            Carrier::Stream => {
                 let stream = Stream::connect(&way(config), config.remote, &config.controller)?;
                 poller.add(&stream, token, false)?;
                 Way::Tcp(Rc::new(RefCell::new(stream)))

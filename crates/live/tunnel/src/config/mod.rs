@@ -5,11 +5,10 @@ mod read;
 pub use daemon::config::{ConfigError, Network};
 pub(crate) use read::parse_priority;
 
-use crate::limits;
 use daemon::Log;
 use multipath::client::Supervision;
 use multipath::packet::PathPriority;
-use multipath::tunnel::TunnelConfig;
+use multipath::tunnel::{Carrier, TunnelConfig};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -84,34 +83,6 @@ pub struct TunConfig {
     pub routes: Vec<Network>,
 }
 
-/// How the packets of a path travel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Carrier {
-    /// MP-DCCP over UDP: nothing is sent twice, nothing waits for what was lost.
-    Dccp,
-    /// The same packets in a TCP connection of the kernel, whose congestion control is then the
-    /// kernel's.
-    Tcp,
-}
-
-impl Carrier {
-    /// All of them, by name.
-    pub const NAMES: [(&'static str, Self); 2] = [("dccp", Self::Dccp), ("tcp", Self::Tcp)];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Dccp => "dccp",
-            Self::Tcp => "tcp",
-        }
-    }
-
-    /// The congestion controls that its paths can have, that of a path which names none first.
-    pub fn controllers(self) -> Vec<&'static str> {
-        limits::carrier(self).controllers()
-    }
-}
-
 /// A path of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathConfig {
@@ -127,7 +98,7 @@ pub struct PathConfig {
     pub priority: PathPriority,
     /// How its packets travel.
     pub carrier: Carrier,
-    /// Its congestion control: of `cc` for [`Carrier::Dccp`], of the kernel for [`Carrier::Tcp`].
+    /// Its congestion control: of `cc` for [`Carrier::Dccp`], of the kernel for [`Carrier::Stream`].
     pub controller: String,
 }
 

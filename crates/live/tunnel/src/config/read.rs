@@ -1,13 +1,13 @@
 //! From the text of a file to a [`Config`].
 
-use super::{Carrier, ClientConfig, ClientEnd, Config, End, PathConfig, Role, ServerConfig};
+use super::{ClientConfig, ClientEnd, Config, End, PathConfig, Role, ServerConfig};
 use daemon::Log;
 use daemon::config::{ConfigError, Section, Span};
 use multipath::client::{Supervision, SupervisionError};
 use multipath::packet::PathPriority;
 use multipath::reorder::{Late, ReorderConfig, WaitRule};
 use multipath::scheduler;
-use multipath::tunnel::{self, Key, NEVER, Setting, TunnelConfig};
+use multipath::tunnel::{self, Carrier, Key, NEVER, Setting, TunnelConfig};
 use recovery::Validation;
 use report_source::{read_addresses, read_source, read_ues};
 use std::net::{IpAddr, SocketAddr};

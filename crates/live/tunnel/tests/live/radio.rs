@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 use testing::wait_until;
-use units::{Bytes, Cqi, Hertz, Prb, Slot};
+use units::{Cqi, Prb, Slot};
 
 pub const TESTS: &[Test] = &[(
     "radio_reports_reach_the_path_of_their_ue",
@@ -27,33 +27,21 @@ const SLOT_BYTES: u64 = 5_000;
 /// The client's cellular path by RNTI, as the configuration maps it, and a UE that is not configured here.
 fn report(seq: u64) -> RadioReport {
     let ue = |rnti, ip: Option<IpAddr>| UeReport {
-        rnti: Rnti(rnti),
         ip,
-        prb_dl: Prb::new(0),
-        quality: LinkQuality::Measured {
-            full_band_millibytes: SLOT_BYTES * 1_000,
-        },
         cqi: Cqi::new(12),
-        tbs_bytes: Bytes::ZERO,
-        served_bytes: Bytes::ZERO,
-        rlc_queue_bytes: Bytes::ZERO,
-        bearers: Vec::new(),
-        harq_processes: 0,
-        harq_retx: 0,
-        lost_packets: None,
         seq,
-        timestamp: monotonic_now(),
+        ..UeReport::idle(
+            Rnti(rnti),
+            LinkQuality::Measured {
+                full_band_millibytes: SLOT_BYTES * 1_000,
+            },
+            monotonic_now(),
+        )
     };
     RadioReport {
         cell: CellReport {
-            id: CellId(1),
-            n_prb: Prb::new(50),
-            scs: Hertz::from_khz(15),
-            slot_duration: units::Duration::from_millis(1),
-            downlink_share: 1.0,
             slot: Slot::new(seq),
-            slots: 1,
-            prb_background: Prb::new(0),
+            ..CellReport::fdd(CellId(1), Prb::new(50))
         },
         ues: vec![
             ue(7, None),

@@ -5,7 +5,7 @@ use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 use rnis::{CellId, CellReport, LinkQuality, McsTable, RadioReport, Rnti, UeReport, codec};
 use std::net::{IpAddr, Ipv4Addr};
-use units::{Bytes, Cqi, Duration, Hertz, Instant, Mcs, Prb, Slot};
+use units::{Bytes, Instant, Mcs, Prb, Slot};
 
 pub(super) const SECTION: Section = Section {
     id: "control-channel",
@@ -24,36 +24,31 @@ const HEADERS: usize = 40;
 /// share it.
 fn report(users: u16, period_ms: u64) -> RadioReport {
     let ue = |index: u16| UeReport {
-        rnti: Rnti(17 + index),
         ip: Some(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2))),
         prb_dl: Prb::new(25 / users),
-        quality: LinkQuality::Mcs {
-            mcs: Mcs::new(28),
-            table: McsTable::LteQam64,
-            layers: 1,
-            data_re_per_prb: 120,
-        },
-        cqi: Cqi::new(15),
         tbs_bytes: Bytes::new(2292 * period_ms / u64::from(users)),
         served_bytes: Bytes::new(2200 * period_ms / u64::from(users)),
         rlc_queue_bytes: Bytes::new(20_000),
-        bearers: Vec::new(),
         harq_processes: 8,
         harq_retx: 1,
         lost_packets: Some(1),
         seq: 60_000 / period_ms,
-        timestamp: Instant::from_nanos(60_000_000_000),
+        ..UeReport::idle(
+            Rnti(17 + index),
+            LinkQuality::Mcs {
+                mcs: Mcs::new(28),
+                table: McsTable::LteQam64,
+                layers: 1,
+                data_re_per_prb: 120,
+            },
+            Instant::from_nanos(60_000_000_000),
+        )
     };
     RadioReport {
         cell: CellReport {
-            id: CellId(1),
-            n_prb: Prb::new(25),
-            scs: Hertz::from_khz(15),
-            slot_duration: Duration::from_millis(1),
-            downlink_share: 1.0,
             slot: Slot::new(60_000),
             slots: period_ms as u32,
-            prb_background: Prb::new(0),
+            ..CellReport::fdd(CellId(1), Prb::new(25))
         },
         ues: (0..users).map(ue).collect(),
     }

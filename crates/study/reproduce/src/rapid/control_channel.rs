@@ -6,7 +6,7 @@ use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 use rnis::{CellId, CellReport, LinkQuality, McsTable, RadioReport, Rnti, UeReport, codec};
 use std::net::{IpAddr, Ipv4Addr};
-use units::{Bytes, Cqi, Duration, Hertz, Instant, Mcs, Prb, Slot};
+use units::{Bytes, Duration, Hertz, Instant, Mcs, Prb, Slot};
 
 pub(super) const SECTION: Section = Section {
     id: "control-channel",
@@ -25,36 +25,31 @@ const HEADERS: usize = 40;
 /// that share it.
 fn report(users: u16) -> RadioReport {
     let ue = |index: u16| UeReport {
-        rnti: Rnti(17 + index),
         ip: Some(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2))),
         prb_dl: Prb::new(132 / users),
-        quality: LinkQuality::Mcs {
-            mcs: Mcs::new(28),
-            table: McsTable::NrQam64,
-            layers: 1,
-            data_re_per_prb: 144,
-        },
-        cqi: Cqi::new(15),
         tbs_bytes: Bytes::new(106_576 / u64::from(users)),
         served_bytes: Bytes::new(102_000 / u64::from(users)),
         rlc_queue_bytes: Bytes::new(120_000),
-        bearers: Vec::new(),
         harq_processes: 8,
-        harq_retx: 0,
-        lost_packets: None,
         seq: 60_000,
-        timestamp: Instant::from_nanos(60_000_000_000),
+        ..UeReport::idle(
+            Rnti(17 + index),
+            LinkQuality::Mcs {
+                mcs: Mcs::new(28),
+                table: McsTable::NrQam64,
+                layers: 1,
+                data_re_per_prb: 144,
+            },
+            Instant::from_nanos(60_000_000_000),
+        )
     };
     RadioReport {
         cell: CellReport {
-            id: CellId(1),
-            n_prb: Prb::new(132),
             scs: Hertz::from_khz(120),
             slot_duration: Duration::from_micros(125),
-            downlink_share: 1.0,
             slot: Slot::new(480_000),
             slots: 8,
-            prb_background: Prb::new(0),
+            ..CellReport::fdd(CellId(1), Prb::new(132))
         },
         ues: (0..users).map(ue).collect(),
     }

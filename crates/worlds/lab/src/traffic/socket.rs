@@ -7,6 +7,7 @@ use crate::fit::{kernel_name, known};
 use crate::names::{SERVER_ADDRESS, flow_port};
 use crate::topology::ECN_MARK;
 use cc::meld::Variant;
+use kernel_cc::meld::ROUND;
 use rustix::io::Errno;
 use rustix::net::sockopt::{
     Timeout, set_socket_recv_buffer_size_force, set_socket_reuseaddr,
@@ -60,10 +61,10 @@ pub(crate) fn check_flow(flow: &FlowSpec, available: &str) -> Result<(), Error> 
     if flow.transport == Transport::Quic {
         return crate::quic::check(flow).or_else(refuse);
     }
-    if flow.meld.is_some() && !matches!(flow.cc.name.as_str(), "newreno" | "cubic") {
+    if flow.meld.is_some() && !ROUND.contains(&flow.cc.name.as_str()) {
         return refuse(format!(
-            "in the kernel MELD is round newreno and cubic only, not {:?}: take one of them, meld = \
-             \"off\", or --world sim",
+            "in the kernel MELD is round {} only, not {:?}: take one of them, meld = \"off\", or --world sim",
+            ROUND.join(" and "),
             flow.cc.name
         ));
     }

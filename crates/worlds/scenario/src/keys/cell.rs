@@ -7,6 +7,7 @@ use super::Kind::{
 use super::Range::{Any, Positive, Within};
 use super::top::FASTEST;
 use super::{Key, Section, key};
+use ran::{Combining, SchedulerKind};
 
 /// Policies from CQI to MCS, as base stations have them.
 pub(super) const POLICY: Key = key(
@@ -107,7 +108,7 @@ pub(super) static SECTIONS: &[Section] = &[
             ),
             key(
                 "scheduler",
-                Choice(&["round-robin", "proportional-fair", "maximum-rate"]),
+                Choice(&SchedulerKind::NAMES),
                 Value("proportional-fair"),
                 Any,
                 "How PRBs are divided between users.",
@@ -262,10 +263,10 @@ pub(super) static SECTIONS: &[Section] = &[
             ),
             key(
                 "combining",
-                Choice(&["none", "chase", "incremental-redundancy"]),
+                Choice(&Combining::NAMES),
                 Preset {
-                    lte: "incremental-redundancy",
-                    nr: "incremental-redundancy",
+                    lte: Combining::IncrementalRedundancy.name(),
+                    nr: Combining::IncrementalRedundancy.name(),
                 },
                 Any,
                 "How repeated transmissions are combined.",

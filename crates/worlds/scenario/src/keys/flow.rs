@@ -4,22 +4,18 @@ use super::Fallback::{Absent, Required, Value};
 use super::Kind::{BitRate, Bytes, Choice, Count, Duration, Flag, Table, Text};
 use super::Range::{Any, Within};
 use super::top::{FASTEST, MAX_TIME};
-use super::{Section, key};
+use super::{Section, joined, key};
+use cc::Reporter;
+use cc::meld::Variant;
 
 /// Largest UDP payload over IPv4 (RFC 768, RFC 791).
 const UDP_PAYLOAD: f64 = 65_507.0;
 
 /// Off, or a variant of MELD.
-const MELD: &[&str] = &{
-    let variants = cc::meld::Variant::NAMES;
-    let mut names = ["off"; cc::meld::Variant::NAMES.len() + 1];
-    let mut i = 0;
-    while i < variants.len() {
-        names[i + 1] = variants[i];
-        i += 1;
-    }
-    names
-};
+const MELD: &[&str] = &joined::<{ Variant::NAMES.len() + 1 }>(&["off"], Variant::NAMES);
+
+/// Off, or what is measured.
+const REPORT: &[&str] = &joined::<{ Reporter::NAMES.len() + 1 }>(&["off"], Reporter::NAMES);
 
 pub(super) static SECTIONS: &[Section] = &[
     Section {
@@ -76,7 +72,7 @@ pub(super) static SECTIONS: &[Section] = &[
             ),
             key(
                 "report",
-                Choice(&["off", "cdbe", "cqic"]),
+                Choice(REPORT),
                 Absent("what `cc` needs: `cdbe` with `cdbe`, `cqic` with `cqic` and `cqic-s`"),
                 Any,
                 "Bandwidth that the client measures and reports to the server: at what rate data \

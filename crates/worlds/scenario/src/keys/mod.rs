@@ -242,19 +242,13 @@ pub fn keys() -> impl Iterator<Item = &'static Section> {
 
 /// All sections, with the keys that other crates describe in their places.
 static SECTIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
-    let before = [
-        top::SECTIONS,
-        pep::SECTIONS,
-        tunnel::SECTIONS,
-        cell::SECTIONS,
-        queues::SECTIONS,
-    ];
-    let after = [flow::SECTIONS, user::SECTIONS, moving::SECTIONS];
-    let mut all = before.concat();
+    let mut all = [top::SECTIONS, pep::SECTIONS].concat();
+    all.extend(tunnel::sections());
+    all.extend([cell::SECTIONS, queues::SECTIONS].concat());
     all.extend(queues::of_layers());
+    let after = [flow::SECTIONS, user::SECTIONS, moving::SECTIONS];
     all.extend(after.concat());
     for section in &mut all {
-        tunnel::of_core(section);
         let is_queue = |key: &Key| key.name == queues::QUEUE_OF_WIRE.name;
         if let Some(at) = section.keys.iter().position(is_queue) {
             let (before, after) = (&section.keys[..at], &section.keys[at + 1..]);
@@ -302,6 +296,24 @@ pub fn markdown() -> String {
     out
 }
 
+/// These words and those of a registry, `N` in all.
+const fn joined<const N: usize>(
+    first: &[&'static str],
+    then: &[&'static str],
+) -> [&'static str; N] {
+    let mut all = [""; N];
+    let mut i = 0;
+    while i < N {
+        all[i] = if i < first.len() {
+            first[i]
+        } else {
+            then[i - first.len()]
+        };
+        i += 1;
+    }
+    all
+}
+
 /// A key of the table.
 const fn key(
     name: &'static str,
@@ -335,6 +347,15 @@ mod tests {
                 );
                 assert!(!key.meaning.is_empty());
             }
+        }
+    }
+
+    /// Texts that name what another crate has a list of.
+    #[test]
+    fn meanings_name_every_policy_of_the_radio() {
+        for name in radio::CqiToMcs::NAMES {
+            let is_named = cell::POLICY.meaning.contains(&format!("`{name}`"));
+            assert!(is_named, "{name}");
         }
     }
 

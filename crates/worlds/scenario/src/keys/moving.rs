@@ -9,8 +9,8 @@ use super::Range;
 use super::Range::{Any, Within};
 use super::top::MAX_TIME;
 use super::user::{CQI_DELAY, CQI_PERIOD, TARGET_BLER};
-use super::{Key, Section, key};
-use radio::moving::{Fading, PathLoss, Screen, SightRule};
+use super::{Key, Section, joined, key};
+use radio::moving::{Fading, PathLoss, Screen, Shadowing, SightRule};
 
 /// Coordinates: a cell is no larger than this.
 const COORDINATES: Range = Within(-100_000.0, 100_000.0);
@@ -61,6 +61,9 @@ const MEAN_OFF: Key = key(
     Within(0.0, MAX_TIME),
     "Mean time that it is off; zero: it is always on.",
 );
+
+/// Without numbers, or as the next keys have it.
+const SHADOWING: &[&str] = &joined::<{ Shadowing::NAMES.len() + 1 }>(Shadowing::NAMES, &["fixed"]);
 
 pub(super) static SECTIONS: &[Section] = &[
     Section {
@@ -204,7 +207,7 @@ pub(super) static SECTIONS: &[Section] = &[
             ),
             key(
                 "shadowing",
-                Choice(&["none", "model", "fixed"]),
+                Choice(SHADOWING),
                 Absent("`model`; `none` with a path loss that comes without"),
                 Any,
                 "Shadowing: none, that of the path loss model, or as in the next two keys.",

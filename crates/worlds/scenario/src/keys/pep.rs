@@ -4,8 +4,11 @@ use super::Fallback::{Absent, Value};
 use super::Kind::{Bytes, Choice, Count, Duration, Flag, List, Number};
 use super::Range::{Any, Within};
 use super::top::{REPORT_DELAY, REPORT_GAP, REPORT_GAP_INTERVAL, REPORT_LOSS};
-use super::{Section, key};
+use super::{Section, joined, key};
 use rapid::Mode;
+
+/// Without radio reports, or a mode of RAPID.
+const MODE: &[&str] = &joined::<{ Mode::NAMES.len() + 2 }>(&["none", "split"], Mode::NAMES);
 
 pub(super) static SECTIONS: &[Section] = &[Section {
     path: "pep",
@@ -14,7 +17,7 @@ pub(super) static SECTIONS: &[Section] = &[Section {
     keys: &[
         key(
             "mode",
-            Choice(&["none", "split", Mode::Paper.name(), Mode::Default.name()]),
+            Choice(MODE),
             Value("none"),
             Any,
             "`none`: connections run end to end; `split`: they are split, without a look at \

@@ -161,14 +161,7 @@ pub(super) static SECTIONS: &[Section] = &[
             ),
             key(
                 "format",
-                Choice(&[
-                    "ucc",
-                    "mahimahi",
-                    "packets-per-tick",
-                    "rate-csv",
-                    "nr-scope",
-                    "brimful",
-                ]),
+                Choice(&radio::trace::Format::NAMES),
                 Absent("found out"),
                 Any,
                 "Its format.",

@@ -197,10 +197,11 @@ fn data_re(reader: &mut Reader<'_>) -> Checked<u16> {
 
 fn scheduler(reader: &mut Reader<'_>) -> Checked<SchedulerKind> {
     let kind = reader.choice("scheduler")?;
-    if kind == "proportional-fair" {
+    let others = [SchedulerKind::RoundRobin, SchedulerKind::MaximumRate];
+    let Some(other) = others.into_iter().find(|of| of.name() == kind) else {
         let time_constant = reader.quantity("pf-time-constant")?;
         return Ok(SchedulerKind::ProportionalFair { time_constant });
-    }
+    };
     if let Some(node) = reader.given("pf-time-constant") {
         return Err(fault(
             node.at,
@@ -208,11 +209,7 @@ fn scheduler(reader: &mut Reader<'_>) -> Checked<SchedulerKind> {
         )
         .hint("remove the line, or take scheduler = \"proportional-fair\""));
     }
-    Ok(if kind == "round-robin" {
-        SchedulerKind::RoundRobin
-    } else {
-        SchedulerKind::MaximumRate
-    })
+    Ok(other)
 }
 
 fn bler(reader: &mut Reader<'_>, table: McsTable) -> Checked<radio::BlerFamily> {
@@ -242,18 +239,14 @@ fn bler(reader: &mut Reader<'_>, table: McsTable) -> Checked<radio::BlerFamily> 
 
 fn harq(cell: &mut Reader<'_>, preset: HarqConfig) -> Checked<HarqConfig> {
     let mut reader = Reader::open("cell.harq", "[cell.harq]", cell.given("harq"), cell.at())?;
-    let combining = match reader.optional_choice("combining")? {
-        None => preset.combining,
-        Some("none") => Combining::None,
-        Some("chase") => Combining::Chase,
-        Some(_) => Combining::IncrementalRedundancy,
-    };
-    let name = match combining {
-        Combining::None => "none",
-        Combining::Chase => "chase",
-        Combining::IncrementalRedundancy => "incremental-redundancy",
-    };
-    reader.put("combining", ResolvedValue::Text(name.to_owned()));
+    let given = reader.optional_choice("combining")?;
+    let combining = given
+        .and_then(Combining::from_name)
+        .unwrap_or(preset.combining);
+    reader.put(
+        "combining",
+        ResolvedValue::Text(combining.name().to_owned()),
+    );
     let harq = HarqConfig {
         processes: reader.count_or("processes", preset.processes)?,
         round_trip_slots: reader.count_or("round-trip-slots", preset.round_trip_slots)?,

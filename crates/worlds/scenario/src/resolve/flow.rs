@@ -5,11 +5,11 @@ use super::{check_name, check_unique, copy_name, window_validation};
 use crate::document::Node;
 use crate::error::{Checked, Fault, either, fault};
 use crate::experiment::{
-    AppSpec, CcSpec, Direction, EcnSpec, FlowSpec, ReporterSpec, TcpSpec, Transport, is_custom,
+    AppSpec, CcSpec, Direction, EcnSpec, FlowSpec, TcpSpec, Transport, is_custom,
 };
 use crate::reader::Reader;
 use crate::resolved::{Resolved, ResolvedValue};
-use cc::meld;
+use cc::{Reporter, meld};
 use units::Duration;
 
 /// Maximum flows of one experiment.
@@ -270,27 +270,25 @@ fn report(
     transport: Transport,
     direction: Direction,
     cc: &CcSpec,
-) -> Checked<Option<ReporterSpec>> {
-    let needed = match cc.name.as_str() {
-        _ if direction == Direction::Up => "off",
-        "cdbe" => "cdbe",
-        "cqic" | "cqic-s" => "cqic",
-        _ => "off",
+) -> Checked<Option<Reporter>> {
+    let needed = cc::find(&cc.name).and_then(|of| of.reporter);
+    let needed = needed.filter(|_| direction == Direction::Down);
+    let reporter = match reader.optional_choice("report")? {
+        Some(given) => Reporter::from_name(given),
+        None => needed,
     };
-    let name = reader.optional_choice("report")?.unwrap_or(needed);
+    let name = reporter.map_or("off", Reporter::name);
     reader.put("report", ResolvedValue::Text(name.to_owned()));
-    let reporter = match name {
-        "cdbe" => ReporterSpec::Cdbe,
-        "cqic" => ReporterSpec::Cqic,
-        _ => return Ok(None),
-    };
+    if reporter.is_none() {
+        return Ok(None);
+    }
     if direction == Direction::Up && transport != Transport::Udp {
         let problem = "reports are for data towards the user";
         return Err(fault(reader.place("report"), problem)
             .allowed("\"off\"")
             .hint("remove the line"));
     }
-    Ok(Some(reporter))
+    Ok(reporter)
 }
 
 /// What the sender's transport does; a UDP flow must not have any of these keys.

@@ -13,7 +13,8 @@ use rapid::{Mode, Part, Reading};
 pub(super) fn read(top: &mut Reader<'_>, access: &Access, ues: &[UeSpec]) -> Checked<PepSpec> {
     let mut reader = Reader::open("pep", "[pep]", top.given("pep"), top.at())?;
     let mode = reader.choice("mode")?;
-    if matches!((mode, access), ("paper" | "default", Access::Link(_))) {
+    let rapid = Mode::from_name(mode);
+    if rapid.is_some() && matches!(access, Access::Link(_)) {
         return Err(fault(
             reader.place("mode"),
             format!("mode \"{mode}\" needs a radio cell"),
@@ -24,18 +25,17 @@ pub(super) fn read(top: &mut Reader<'_>, access: &Access, ues: &[UeSpec]) -> Che
     let spec = PepSpec {
         reports: reports::read(&mut reader)?,
         buffer: reader.quantity("buffer")?,
-        mode: match mode {
-            "split" => PepMode::Split,
-            "paper" => PepMode::Rapid(Box::new(decides(&mut reader, Mode::Paper)?)),
-            "default" => PepMode::Rapid(Box::new(decides(&mut reader, Mode::Default)?)),
-            _ => PepMode::None,
+        mode: match rapid {
+            Some(mode) => PepMode::Rapid(Box::new(decides(&mut reader, mode)?)),
+            None if mode == "split" => PepMode::Split,
+            None => PepMode::None,
         },
-        actuator: match mode {
-            "paper" | "default" if reader.choice("actuator")? == "pacing" => Actuator::Pacing,
+        actuator: match rapid {
+            Some(_) if reader.choice("actuator")? == Actuator::Pacing.name() => Actuator::Pacing,
             _ => Actuator::Window,
         },
-        windows: match mode {
-            "paper" | "default" if reader.choice("windows")? == "linux" => WindowControl::Linux,
+        windows: match rapid {
+            Some(_) if reader.choice("windows")? == "linux" => WindowControl::Linux,
             _ => WindowControl::Exact,
         },
     };

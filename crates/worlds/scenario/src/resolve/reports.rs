@@ -2,10 +2,10 @@
 
 use super::Access;
 use crate::error::{Checked, fault};
-use crate::experiment::{CdbeSpec, FlowSpec, MeldSpec, PepMode, PepSpec, ReportSpec, ReporterSpec};
+use crate::experiment::{CdbeSpec, FlowSpec, MeldSpec, PepMode, PepSpec, ReportSpec};
 use crate::reader::Reader;
 use crate::resolved::ResolvedValue;
-use cc::RateReport;
+use cc::{RateReport, Reporter};
 use units::Duration;
 
 /// The `report-*` keys of a section.
@@ -50,9 +50,7 @@ pub(super) fn meld(
             .hint("set meld = \"off\", or describe a [cell]"));
     }
     // the cell makes its reports once, for all readers
-    let has_modem = flows
-        .iter()
-        .any(|flow| flow.report == Some(ReporterSpec::Cqic));
+    let has_modem = flows.iter().any(|flow| flow.report == Some(Reporter::Cqic));
     let shared = match pep.mode {
         PepMode::Rapid(_) => Some((pep.reports.period, "the proxy", "the proxy's")),
         _ if has_modem => Some((cdbe.radio_period, "modems", "the modems'")),
@@ -93,7 +91,7 @@ pub(super) fn cdbe(
     };
     let user = flows
         .iter()
-        .find(|flow| flow.report == Some(ReporterSpec::Cqic));
+        .find(|flow| flow.report == Some(Reporter::Cqic));
     if let (Some(flow), Access::Link(_)) = (user, access) {
         let problem = format!(
             "the client of flow {:?} reports what its modem measures, which needs a radio cell",

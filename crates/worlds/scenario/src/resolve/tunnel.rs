@@ -6,12 +6,12 @@ use crate::error::{Checked, either, fault};
 use crate::experiment::{ChannelSpec, LinkSpec, OutageSpec, UeSpec};
 use crate::reader::Reader;
 use crate::resolved::{Resolved, ResolvedValue};
-use crate::tunnel::{Carrier, PathEvent, TunnelAccess, TunnelPathSpec, TunnelSpec};
+use crate::tunnel::{PathEvent, TunnelAccess, TunnelPathSpec, TunnelSpec};
 use crate::{PepMode, PepSpec};
 use multipath::client::Supervision;
 use multipath::reorder::{Late, ReorderConfig, UnknownWaitRule, WaitRule};
 use multipath::scheduler::PathSet;
-use multipath::tunnel::{Setting, TunnelConfig};
+use multipath::tunnel::{Carrier, Setting, TunnelConfig};
 use queue::registry::{self, Place};
 use units::{BitRate, Bytes, Duration, Packets};
 
@@ -34,7 +34,7 @@ fn paper_names() -> impl Iterator<Item = (String, &'static str, Option<Carrier>)
         let name = format!("ccid{}", of.ccid?);
         Some((name, of.name, Some(Carrier::Dccp)))
     });
-    let versions = PAPER_NAMES.map(|(paper, name)| (paper.to_owned(), name, Some(Carrier::Tcp)));
+    let versions = PAPER_NAMES.map(|(paper, name)| (paper.to_owned(), name, Some(Carrier::Stream)));
     numbered.chain(versions)
 }
 
@@ -320,14 +320,9 @@ fn controller(
         (None, Some((name, _))) => (name.clone(), None),
         (given, _) => named(&given.unwrap_or_default(), reader)?,
     };
-    let carrier = match reader.optional_choice("carrier")? {
-        Some("dccp") => Carrier::Dccp,
-        Some(_) => Carrier::Tcp,
-        None => {
-            let inherited = inherited.map(|(_, carrier)| *carrier);
-            implied.or(inherited).unwrap_or(Carrier::Dccp)
-        }
-    };
+    let given = reader.optional_choice("carrier")?.and_then(Carrier::named);
+    let inherited = inherited.map(|(_, carrier)| *carrier);
+    let carrier = given.or(implied).or(inherited).unwrap_or_default();
     reader.put("cc", ResolvedValue::Text(name.clone()));
     reader.put("carrier", ResolvedValue::Text(carrier.name().to_owned()));
     Ok((name, carrier))
@@ -336,9 +331,7 @@ fn controller(
 /// A congestion control by our name or the paper's, and what carries it if that is part of the name.
 fn named(given: &str, reader: &Reader<'_>) -> Checked<(String, Option<Carrier>)> {
     if let Some((name, carrier)) = given.split_once(OVER)
-        && let Some(carrier) = [Carrier::Dccp, Carrier::Tcp]
-            .into_iter()
-            .find(|of| of.name() == carrier)
+        && let Some(carrier) = Carrier::named(carrier)
     {
         return named(name, reader).map(|(name, _)| (name, Some(carrier)));
     }

@@ -1,6 +1,6 @@
 //! Scenario files that are part of a program.
 
-use scenario::{ChannelSpec, Embedded, Overrides, Point, ScenarioError, load_embedded};
+use scenario::{ChannelSpec, Embedded, EmbeddedFiles, Overrides, Point, ScenarioError};
 use units::Duration;
 
 const FILES: Embedded = &[
@@ -30,7 +30,9 @@ const FILES: Embedded = &[
 ];
 
 fn one(name: &str) -> Result<Point, ScenarioError> {
-    load_embedded(FILES, name, &Overrides::default()).map(|mut points| points.remove(0))
+    EmbeddedFiles::new(FILES)
+        .load(name, &Overrides::default())
+        .map(|mut points| points.remove(0))
 }
 
 fn message(name: &str) -> String {
@@ -64,8 +66,10 @@ fn what_is_not_among_them_is_refused_by_name() {
 
 #[test]
 fn traces_among_them_are_played_unless_another_is_given() {
-    let values = |overrides: &Overrides| {
-        let points = load_embedded(FILES, "paper/walk.toml", overrides);
+    // what one load sets is not there in the next
+    let mut files = EmbeddedFiles::new(FILES);
+    let mut values = |overrides: &Overrides| {
+        let points = files.load("paper/walk.toml", overrides);
         let point = points.unwrap_or_else(|e| panic!("{e}")).remove(0);
         match &point.experiment.ues[0].channel {
             ChannelSpec::Trace { trace, path, .. } => (path.clone(), trace.content.clone()),
@@ -81,6 +85,7 @@ fn traces_among_them_are_played_unless_another_is_given() {
         ..Overrides::default()
     });
     std::fs::remove_file(&file).expect("still there");
+    assert_eq!(values(&Overrides::default()).0, path);
     assert_eq!(other.0, file);
     assert_ne!(format!("{:?}", other.1), format!("{content:?}"));
 }

@@ -1,7 +1,7 @@
 //! What is refused of clients that report their bandwidth, and what is accepted.
 
 use crate::one_flow::{BULK, CELL, LINK, read, refused};
-use scenario::ReporterSpec;
+use cc::Reporter;
 use units::{BitRate, Duration};
 
 const UDP: &str = "app = { kind = \"cbr\", rate = \"1 Mbit/s\" }\n";
@@ -12,13 +12,13 @@ fn the_controller_decides_what_its_client_reports() {
         let flow = format!("{lines}\n{BULK}");
         read(access, &flow, "").expect("valid").flows[0].report
     };
-    assert_eq!(report(LINK, "cc = \"cdbe\""), Some(ReporterSpec::Cdbe));
-    assert_eq!(report(CELL, "cc = \"cqic\""), Some(ReporterSpec::Cqic));
-    assert_eq!(report(CELL, "cc = \"cqic-s\""), Some(ReporterSpec::Cqic));
+    assert_eq!(report(LINK, "cc = \"cdbe\""), Some(Reporter::Cdbe));
+    assert_eq!(report(CELL, "cc = \"cqic\""), Some(Reporter::Cqic));
+    assert_eq!(report(CELL, "cc = \"cqic-s\""), Some(Reporter::Cqic));
     assert_eq!(report(LINK, "cc = \"cubic\""), None);
     assert_eq!(report(LINK, "cc = \"cdbe\"\nreport = \"off\""), None);
     let explicit = "cc = \"cubic\"\nreport = \"cdbe\"";
-    assert_eq!(report(LINK, explicit), Some(ReporterSpec::Cdbe));
+    assert_eq!(report(LINK, explicit), Some(Reporter::Cdbe));
     // an upload's client has nothing to report
     assert_eq!(report(LINK, "cc = \"cdbe\"\ndirection = \"up\""), None);
 }

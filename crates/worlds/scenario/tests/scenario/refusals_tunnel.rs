@@ -88,12 +88,12 @@ fn names_of_the_paper_give_controller_and_carrier() {
     // as the live tunnel, whose paths are DCCP unless they are given another carrier
     assert_eq!(of(""), (CONTROLLER.into(), Carrier::Dccp));
     assert_eq!(of("cc = \"bbr\""), ("bbr".into(), Carrier::Dccp));
-    assert_eq!(of("cc = \"bbr over tcp\""), ("bbr".into(), Carrier::Tcp));
+    assert_eq!(of("cc = \"bbr over tcp\""), ("bbr".into(), Carrier::Stream));
     assert_eq!(
         of("cc = \"ccid2 over tcp\""),
-        ("newreno".into(), Carrier::Tcp)
+        ("newreno".into(), Carrier::Stream)
     );
-    assert_eq!(of("cc = \"bbrv2\""), ("bbr2".into(), Carrier::Tcp));
+    assert_eq!(of("cc = \"bbrv2\""), ("bbr2".into(), Carrier::Stream));
     assert_eq!(
         of("cc = \"bbrv3\"\ncarrier = \"dccp\""),
         ("bbr3".into(), Carrier::Dccp)

@@ -296,10 +296,10 @@ fn trace_drive_runs_on_recorded_traces_of_every_format() {
 #[test]
 fn nested_cc_turns_into_every_combination_of_the_paper() {
     let carriers = [
-        ("newreno", "newreno", Carrier::Tcp),
-        ("bbr", "bbr", Carrier::Tcp),
-        ("bbrv2", "bbr2", Carrier::Tcp),
-        ("bbrv3", "bbr3", Carrier::Tcp),
+        ("newreno", "newreno", Carrier::Stream),
+        ("bbr", "bbr", Carrier::Stream),
+        ("bbrv2", "bbr2", Carrier::Stream),
+        ("bbrv3", "bbr3", Carrier::Stream),
         ("ccid2", "newreno", Carrier::Dccp),
         ("ccid5", "bbr", Carrier::Dccp),
     ];

@@ -10,6 +10,7 @@ use crate::control::{Control, ServerReports};
 use crate::custom::Registry;
 use crate::forwarding::{Network, Parts};
 use crate::schedule::{EntityId, Schedule};
+use cc::Reporter;
 use edge::Edge;
 use network::app::{Datagrams, Objects};
 use network::measure::{Bottleneck, FlowMeter, QueueMeter, SeriesSet};
@@ -18,9 +19,7 @@ use network::{
 };
 use queue::{Capacity, DisciplineConfig};
 use rnis::intake::Intake;
-use scenario::{
-    AccessSpec, Direction, Experiment, FlowSpec, PepMode, ReportSpec, ReporterSpec, Transport,
-};
+use scenario::{AccessSpec, Direction, Experiment, FlowSpec, PepMode, ReportSpec, Transport};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use units::{BitRate, Bytes, Duration, Instant, Streams};
@@ -241,7 +240,7 @@ impl Builder<'_> {
     /// The reports to the servers, for MELD, and to the clients, for CQIC.
     fn server_reports(&mut self) -> Result<Option<ServerReports>, Error> {
         let experiment = self.experiment;
-        let has_modem = |flow: &FlowSpec| flow.report == Some(ReporterSpec::Cqic);
+        let has_modem = |flow: &FlowSpec| flow.report == Some(Reporter::Cqic);
         let is_for_clients = experiment.flows.iter().any(has_modem);
         let is_for_servers = experiment.flows.iter().any(|flow| flow.meld.is_some());
         let for_tunnels = experiment

@@ -11,12 +11,10 @@ use cc::cdbe::Cdbe;
 use cc::cdbe::cadence::Cadence;
 use cc::cdbe::estimator::Estimator;
 use cc::meld::{self, Meld};
-use cc::{BuildConfig, CongestionControl, RateReporter, cqic};
+use cc::{BuildConfig, CongestionControl, RateReporter, Reporter, cqic};
 use quinn_cc::TraceSink;
 use recovery::Validation;
-use scenario::{
-    CdbeSpec, EcnSpec, FlowSpec, PepMode, PepSpec, ReporterSpec, Transport, WindowControl,
-};
+use scenario::{CdbeSpec, EcnSpec, FlowSpec, PepMode, PepSpec, Transport, WindowControl};
 use std::sync::{Arc, Mutex};
 use units::Bytes;
 
@@ -142,10 +140,10 @@ fn new_controller(
 }
 
 /// What a client measures with.
-pub(super) fn new_reporter(kind: ReporterSpec, spec: &CdbeSpec) -> Box<dyn RateReporter> {
+pub(super) fn new_reporter(kind: Reporter, spec: &CdbeSpec) -> Box<dyn RateReporter> {
     match kind {
-        ReporterSpec::Cdbe => Box::new(Estimator::new(spec.estimator())),
-        ReporterSpec::Cqic => Box::new(cqic::Client::new(cqic::client::Config {
+        Reporter::Cdbe => Box::new(Estimator::new(spec.estimator())),
+        Reporter::Cqic => Box::new(cqic::Client::new(cqic::client::Config {
             initial_report: spec.initial_report,
             ..cqic::client::Config::default()
         })),

@@ -3,7 +3,7 @@
 use crate::*;
 use queue::Capacity;
 use ran::{BearerConfig, CellConfig};
-use scenario::{AccessSpec, CellSpec, ChannelSpec, Experiment, LoadSpec, ReporterSpec, UeSpec};
+use scenario::{AccessSpec, CellSpec, ChannelSpec, Experiment, LoadSpec, UeSpec};
 use units::{Bytes, Duration, Mcs, Prb};
 
 /// One UE in an LTE cell of 50 PRBs at MCS 20, with a buffer of 1 Mb; 100 ms of round trip.
@@ -35,11 +35,7 @@ fn reported(cc: &str, transport: Transport) -> FlowSpec {
     if transport == Transport::Quic {
         flow.tcp.mss = Bytes::new(1_440);
     }
-    flow.report = match cc {
-        "cdbe" => Some(ReporterSpec::Cdbe),
-        "cqic" | "cqic-s" => Some(ReporterSpec::Cqic),
-        _ => None,
-    };
+    flow.report = cc::find(cc).and_then(|of| of.reporter);
     flow
 }
 

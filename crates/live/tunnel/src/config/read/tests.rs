@@ -66,7 +66,7 @@ fn a_whole_client() {
     assert_eq!(wifi.remote.to_string(), "192.0.2.1:6511");
     assert_eq!(
         (lte.carrier, lte.controller.as_str()),
-        (Carrier::Tcp, "bbr")
+        (Carrier::Stream, "bbr")
     );
     assert!(lte.remote.is_ipv6() && lte.priority < wifi.priority);
     assert_eq!(config.connection.reorder.rule, WaitRule::Equalised);

@@ -2,7 +2,7 @@
 
 use super::super::Config;
 use super::controllers::Fixed;
-use super::pipe::{CLIENT, MSS, PacketOutcome, Pipe, SERVER, at, config, ms};
+use super::pipe::{CLIENT, MSS, PacketOutcome, Pipe, SERVER, at, config, ms, with};
 use units::{Bytes, Duration, Packets};
 
 fn pipe(receive_buffer: u64) -> Pipe {
@@ -11,19 +11,21 @@ fn pipe(receive_buffer: u64) -> Pipe {
         ..config()
     };
     let sender = Fixed::new(10_000_000);
-    Pipe::new(
-        [client, config()],
-        Box::new(Fixed::new(10_000)),
-        Box::new(sender),
-    )
+    with([client, config()], sender)
+}
+
+/// The server has written so much to a client that reads nothing.
+fn unread(receive_buffer: u64, bytes: u64) -> Pipe {
+    let mut p = pipe(receive_buffer);
+    p.establish();
+    p.reads[CLIENT] = false;
+    p.write(SERVER, bytes);
+    p
 }
 
 #[test]
 fn a_reader_that_stops_stops_the_sender_at_the_buffer() {
-    let mut p = pipe(50_000);
-    p.establish();
-    p.reads[CLIENT] = false;
-    p.write(SERVER, 200_000);
+    let mut p = unread(50_000, 200_000);
     p.run_until(at(1_000));
     assert_eq!(p.ends[CLIENT].readable(), Bytes::new(50_000));
     assert_eq!(p.stats(SERVER).peer_window, Bytes::ZERO);
@@ -34,10 +36,7 @@ fn a_reader_that_stops_stops_the_sender_at_the_buffer() {
 #[test]
 fn with_scaling_the_buffer_is_never_overrun() {
     // granules of 16 bytes
-    let mut p = pipe(1_000_000);
-    p.establish();
-    p.reads[CLIENT] = false;
-    p.write(SERVER, 3_000_000);
+    let mut p = unread(1_000_000, 3_000_000);
     p.run_until(at(5_000));
     let readable = p.ends[CLIENT].readable().get();
     assert!(
@@ -48,10 +47,7 @@ fn with_scaling_the_buffer_is_never_overrun() {
 
 #[test]
 fn rfc_9293_3_8_6_1_a_closed_window_is_probed_with_backoff() {
-    let mut p = pipe(50_000);
-    p.establish();
-    p.reads[CLIENT] = false;
-    p.write(SERVER, 200_000);
+    let mut p = unread(50_000, 200_000);
     p.run_until(at(500));
     p.log.clear();
     p.run_until(at(10_000));
@@ -67,10 +63,7 @@ fn rfc_9293_3_8_6_1_a_closed_window_is_probed_with_backoff() {
 
 #[test]
 fn reading_reopens_the_window_at_once() {
-    let mut p = pipe(50_000);
-    p.establish();
-    p.reads[CLIENT] = false;
-    p.write(SERVER, 200_000);
+    let mut p = unread(50_000, 200_000);
     p.run_until(at(500));
     p.log.clear();
     p.read(CLIENT, 999);
@@ -93,10 +86,7 @@ fn reading_reopens_the_window_at_once() {
 
 #[test]
 fn a_lost_window_update_is_made_up_by_a_probe() {
-    let mut p = pipe(50_000);
-    p.establish();
-    p.reads[CLIENT] = false;
-    p.write(SERVER, 200_000);
+    let mut p = unread(50_000, 200_000);
     p.run_until(at(100));
     p.ways[CLIENT].outcomes = Box::new(|now, _, _| {
         if now < at(150) {
@@ -113,10 +103,7 @@ fn a_lost_window_update_is_made_up_by_a_probe() {
 
 #[test]
 fn without_answers_to_probes_the_sender_gives_up() {
-    let mut p = pipe(50_000);
-    p.establish();
-    p.reads[CLIENT] = false;
-    p.write(SERVER, 200_000);
+    let mut p = unread(50_000, 200_000);
     p.run_until(at(500));
     p.ways[SERVER].outcomes = Box::new(|_, _, _| PacketOutcome::Drop);
     p.run_until(at(10_000_000));
@@ -125,10 +112,7 @@ fn without_answers_to_probes_the_sender_gives_up() {
 
 #[test]
 fn a_slow_reader_is_followed() {
-    let mut p = pipe(50_000);
-    p.establish();
-    p.reads[CLIENT] = false;
-    p.write(SERVER, 1_000_000);
+    let mut p = unread(50_000, 1_000_000);
     // 10 kB each 10 ms: 1 MB in a second
     for k in 0..120 {
         p.run_until(at(40 + 10 * k));
@@ -152,11 +136,7 @@ fn an_application_that_reads_by_itself_keeps_the_buffer_empty() {
         ..config()
     };
     let sender = Fixed::new(10_000_000);
-    let mut p = Pipe::new(
-        [client, config()],
-        Box::new(Fixed::new(10_000)),
-        Box::new(sender),
-    );
+    let mut p = with([client, config()], sender);
     p.establish();
     p.reads[CLIENT] = false;
     p.write(SERVER, 1_000_000);

@@ -2,21 +2,15 @@
 
 use super::super::Connection;
 use super::controllers::{Fixed, real};
-use super::pipe::{CLIENT, MSS, PacketOutcome, Pipe, SERVER, at, config, dropping, ms, position};
+use super::pipe::{
+    CLIENT, MSS, PacketOutcome, Pipe, SERVER, at, config, dropping, ms, observed, position, with,
+};
 use cc::LossKind;
 use units::{BitRate, Bytes, Duration, Instant, Packets};
 
 fn fixed(cwnd: u64) -> Pipe {
-    with(Fixed::new(cwnd))
+    with([config(), config()], Fixed::new(cwnd))
 }
-fn with(sender: Fixed) -> Pipe {
-    Pipe::new(
-        [config(), config()],
-        Box::new(Fixed::new(10_000)),
-        Box::new(sender),
-    )
-}
-
 /// Transfers 200 segments while those at these places of the sequence are dropped.
 fn transfer_dropping(segments: &[u64]) -> Pipe {
     let mut p = fixed(20_000);
@@ -112,10 +106,7 @@ fn rfc_8985_7_a_probe_repairs_a_lost_tail() {
 
 #[test]
 fn rfc_8985_7_4_a_repaired_tail_is_a_congestion_event() {
-    let sender = Fixed::new(20_000);
-    let events = sender.events();
-    let mut p = with(sender);
-    p.establish();
+    let (mut p, events) = observed(Fixed::new(20_000));
     p.ways[SERVER].outcomes = dropping(vec![position(9)]);
     p.transfer(SERVER, 10 * MSS);
     p.run_until(p.now + ms(100));
@@ -131,10 +122,7 @@ fn rfc_8985_7_4_a_repaired_tail_is_a_congestion_event() {
 
 #[test]
 fn rfc_8985_7_4_a_needless_probe_is_no_congestion_event() {
-    let sender = Fixed::new(20_000);
-    let events = sender.events();
-    let mut p = with(sender);
-    p.establish();
+    let (mut p, events) = observed(Fixed::new(20_000));
     // the acknowledgement of the last segments is lost, not the data
     p.write(SERVER, 2 * MSS);
     p.ways[CLIENT].outcomes = Box::new(|now, _, _| {
@@ -174,10 +162,7 @@ fn rfc_3042_sacked_segments_let_new_ones_go() {
 
 #[test]
 fn rfc_6298_5_timeouts_double_and_recovery_follows() {
-    let sender = Fixed::new(10_000);
-    let events = sender.events();
-    let mut p = with(sender);
-    p.establish();
+    let (mut p, events) = observed(Fixed::new(10_000));
     p.transfer(SERVER, 50 * MSS);
     p.ways[SERVER].outcomes = Box::new(|now, _, _| {
         if now < at(8_000) {
@@ -228,10 +213,7 @@ fn a_dead_path_ends_the_connection() {
 
 #[test]
 fn rfc_4015_a_fast_recovery_for_reordering_is_undone() {
-    let sender = Fixed::new(20_000).reducing_to(10_000);
-    let events = sender.events();
-    let mut p = with(sender);
-    p.establish();
+    let (mut p, events) = observed(Fixed::new(20_000).reducing_to(10_000));
     p.ways[SERVER].outcomes = Box::new(|_, _, segment| {
         if segment.seq == position(50) && !segment.is_retransmission {
             PacketOutcome::Late(ms(3))
@@ -299,7 +281,7 @@ fn rfc_4015_a_timeout_for_delay_is_undone() {
 #[test]
 fn rfc_6937_recovery_leads_to_ssthresh_without_a_burst() {
     // RecoverFS 40 segments, ssthresh 20
-    let mut p = with(Fixed::new(40_000).reducing_to(20_000));
+    let mut p = with([config(), config()], Fixed::new(40_000).reducing_to(20_000));
     p.ways[SERVER].rate = BitRate::from_mbps(20);
     p.establish();
     p.ways[SERVER].outcomes = dropping(vec![position(80)]);
@@ -329,7 +311,7 @@ fn rfc_6937_recovery_leads_to_ssthresh_without_a_burst() {
 /// PRR end to end: what leaves during recovery is what the equations allow.
 #[test]
 fn rfc_6937_3_1_half_of_what_is_delivered_is_sent() {
-    let mut p = with(Fixed::new(40_000).reducing_to(20_000));
+    let mut p = with([config(), config()], Fixed::new(40_000).reducing_to(20_000));
     p.ways[SERVER].rate = BitRate::from_mbps(20);
     p.establish();
     p.ways[SERVER].outcomes = dropping(vec![position(80)]);
@@ -402,10 +384,7 @@ fn lost_acknowledgements_do_no_harm() {
 
 #[test]
 fn a_loss_in_recovery_is_part_of_it() {
-    let sender = Fixed::new(40_000).reducing_to(20_000);
-    let events = sender.events();
-    let mut p = with(sender);
-    p.establish();
+    let (mut p, events) = observed(Fixed::new(40_000).reducing_to(20_000));
     p.ways[SERVER].outcomes = dropping([50, 55, 60, 65, 65].map(position).to_vec());
     p.transfer(SERVER, 200 * MSS);
     let events = events.lock().unwrap();

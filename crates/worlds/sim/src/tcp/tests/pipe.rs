@@ -1,11 +1,12 @@
 //! Two ends and the network between them, with everything that is always true checked at each step.
 
 use super::super::{Config, Connection, Flags, ReadChunk, Segment};
-use super::controllers::rng;
+use super::controllers::{Events, Fixed, rng};
 use cc::CongestionControl;
 use queue::Ecn;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::{Arc, Mutex};
 use units::{BitRate, Bytes, Duration, Instant};
 
 pub(super) const CLIENT: usize = 0;
@@ -119,6 +120,20 @@ pub(super) fn config() -> Config {
         receive_buffer: Bytes::new(1 << 20),
         ..Config::default()
     }
+}
+
+/// Ends of these configurations, and this controller at the server.
+pub(super) fn with(configs: [Config; 2], sender: Fixed) -> Pipe {
+    let client = Box::new(Fixed::new(10_000));
+    Pipe::new(configs, client, Box::new(sender))
+}
+
+/// An established connection with this controller at the server, and what it is notified of.
+pub(super) fn observed(sender: Fixed) -> (Pipe, Arc<Mutex<Events>>) {
+    let events = sender.events();
+    let mut pipe = with([config(), config()], sender);
+    pipe.establish();
+    (pipe, events)
 }
 
 impl Pipe {

@@ -2,7 +2,7 @@
 
 use super::super::{Config, ReadChunk};
 use super::controllers::{Fixed, real};
-use super::pipe::{CLIENT, MSS, Pipe, SERVER, at, config, ms, position};
+use super::pipe::{CLIENT, MSS, Pipe, SERVER, at, config, ms, observed, position, with};
 use units::{BitRate, Bytes, Duration, Instant, Packets};
 
 fn fixed(cwnd: u64) -> Pipe {
@@ -132,11 +132,7 @@ fn a_single_segment_is_acknowledged_after_40_ms() {
 fn pacing_keeps_the_rate_within_one_percent() {
     let rate = BitRate::from_mbps(50);
     let sender = Fixed::new(1_000_000).paced(rate);
-    let mut p = Pipe::new(
-        [config(), config()],
-        Box::new(Fixed::new(10_000)),
-        Box::new(sender),
-    );
+    let mut p = with([config(), config()], sender);
     p.establish();
     let time = p.transfer(SERVER, 10_000_000);
     let data = p.data(SERVER);
@@ -164,14 +160,7 @@ fn pacing_keeps_the_rate_within_one_percent() {
 
 #[test]
 fn a_sender_without_data_is_app_limited_and_one_with_too_much_is_not() {
-    let sender = Fixed::new(10_000);
-    let events = sender.events();
-    let mut p = Pipe::new(
-        [config(), config()],
-        Box::new(Fixed::new(10_000)),
-        Box::new(sender),
-    );
-    p.establish();
+    let (mut p, events) = observed(Fixed::new(10_000));
     events.lock().unwrap().app_limited = 0;
     p.write(SERVER, 500_000);
     p.run_until(at(800));
@@ -202,11 +191,7 @@ fn a_peer_window_is_no_congestion_window() {
         receive_buffer: Bytes::new(20_000),
         ..config()
     };
-    let mut p = Pipe::new(
-        [client, config()],
-        Box::new(Fixed::new(10_000)),
-        Box::new(sender),
-    );
+    let mut p = with([client, config()], sender);
     p.establish();
     events.lock().unwrap().app_limited = 0;
     p.transfer(SERVER, 500_000);
@@ -218,14 +203,7 @@ fn a_peer_window_is_no_congestion_window() {
 
 #[test]
 fn a_round_trip_begins_once_in_each_window() {
-    let sender = Fixed::new(20_000);
-    let events = sender.events();
-    let mut p = Pipe::new(
-        [config(), config()],
-        Box::new(Fixed::new(10_000)),
-        Box::new(sender),
-    );
-    p.establish();
+    let (mut p, events) = observed(Fixed::new(20_000));
     p.transfer(SERVER, 400_000);
     let starts = events.lock().unwrap().round_starts.clone();
     assert!((19..=21).contains(&starts.len()), "{}", starts.len());
@@ -236,14 +214,7 @@ fn a_round_trip_begins_once_in_each_window() {
 
 #[test]
 fn idle_for_longer_than_the_timeout_is_reported() {
-    let sender = Fixed::new(10_000);
-    let events = sender.events();
-    let mut p = Pipe::new(
-        [config(), config()],
-        Box::new(Fixed::new(10_000)),
-        Box::new(sender),
-    );
-    p.establish();
+    let (mut p, events) = observed(Fixed::new(10_000));
     p.transfer(SERVER, 50_000);
     p.run_until(p.now + ms(100));
     p.transfer(SERVER, 50_000);
@@ -255,14 +226,7 @@ fn idle_for_longer_than_the_timeout_is_reported() {
 
 #[test]
 fn all_payload_is_reported_to_the_controller() {
-    let sender = Fixed::new(10_000);
-    let events = sender.events();
-    let mut p = Pipe::new(
-        [config(), config()],
-        Box::new(Fixed::new(10_000)),
-        Box::new(sender),
-    );
-    p.establish();
+    let (mut p, events) = observed(Fixed::new(10_000));
     p.transfer(SERVER, 123_456);
     p.run_until(p.now + ms(100));
     let events = events.lock().unwrap();

@@ -74,7 +74,7 @@ pub(in crate::world) fn build(
             }
         });
         let paths = spec.paths.iter().enumerate().map(|(index, path)| {
-            let is_stream = path.carrier == scenario::Carrier::Tcp;
+            let is_stream = path.carrier == Carrier::Stream;
             let timers = is_stream.then(|| {
                 TunnelEnd::BOTH.map(|end| {
                     entity(Entity::StreamTimer {
@@ -188,13 +188,13 @@ pub(super) fn tunnel_config(spec: &TunnelSpec) -> TunnelConfig {
 pub(super) fn path_config(spec: &TunnelSpec, index: usize) -> PathConfig {
     let path = &spec.paths[index];
     let found = cc::names().iter().find(|name| **name == path.cc);
-    let (carrier, packet_size) = match path.carrier {
-        scenario::Carrier::Dccp => (Carrier::Dccp, PACKET_SIZE),
-        scenario::Carrier::Tcp => (Carrier::Stream, build_config().mss),
+    let packet_size = match path.carrier {
+        Carrier::Dccp => PACKET_SIZE,
+        Carrier::Stream => build_config().mss,
     };
     PathConfig {
         controller: found.copied().unwrap_or("newreno"),
-        carrier,
+        carrier: path.carrier,
         priority: PathPriority::from_bits(path.priority),
         address: AddressId(index as u8),
         packet_size,
