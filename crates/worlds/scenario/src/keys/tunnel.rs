@@ -2,8 +2,7 @@
 
 use super::Fallback::{Absent, Required, Value};
 use super::Kind::{
-    BitRate, Bytes, Capacity, Choice, Count, Duration, DurationOrNever, Flag, List, Number, Table,
-    Text,
+    BitRate, Bytes, Capacity, Choice, Count, Duration, DurationOr, Flag, List, Number, Table, Text,
 };
 use super::Range::{self, Any, Positive, Within};
 use super::queues::QUEUE_OF_WIRE;
@@ -12,6 +11,7 @@ use super::{Key, Section, key};
 use multipath::client::Supervision;
 use multipath::reorder::Late;
 use multipath::scheduler;
+use multipath::tunnel::NEVER;
 use multipath::tunnel::{CONTROLLER, PathConfig, TunnelConfig};
 
 /// In the place of what [`of_core`] takes from the core.
@@ -329,14 +329,14 @@ pub(super) static SECTIONS: &[Section] = &[
             ),
             key(
                 "reliability",
-                DurationOrNever,
+                DurationOr(NEVER),
                 Value(OF_CORE),
                 Within(1e-3, 10.0),
                 "A packet that a `dccp` path lost is sent again up to this age; `never`: lost packets are not sent again.",
             ),
             key(
                 "keepalive",
-                DurationOrNever,
+                DurationOr(NEVER),
                 Value(OF_CORE),
                 Within(0.1, 60.0),
                 "A path that has received nothing for so long is queried. A `tcp` path that does not answer is \

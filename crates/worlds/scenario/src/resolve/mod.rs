@@ -8,6 +8,7 @@ mod pep;
 mod queues;
 mod reports;
 mod site;
+mod trace;
 mod tunnel;
 mod ue;
 
@@ -19,10 +20,10 @@ use crate::load::Document;
 use crate::reader::Reader;
 use crate::resolved::{Resolved, ResolvedValue};
 use crate::source::Position;
-pub(crate) use channel::{Traces, bytes};
 use radio::moving::RangeWarning;
 use recovery::{UnknownValidation, Validation};
 use site::Site;
+pub(crate) use trace::{Traces, bytes};
 use tunnel::Tunnel;
 use units::{BitRate, Duration};
 
@@ -236,7 +237,7 @@ fn with_background(access: Access, ues: &[crate::UeSpec]) -> Checked<AccessSpec>
             ..
         } => {
             if let Some(at) = background_trace {
-                spec.background = channel::load_of(ues, at)?;
+                spec.background = trace::load_of(ues, at)?;
             }
             Ok(AccessSpec::Cell(spec))
         }
