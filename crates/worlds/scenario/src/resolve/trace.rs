@@ -3,14 +3,16 @@
 use super::Context;
 use super::channel::policy;
 use crate::UeSpec;
-use crate::document::Node;
-use crate::error::{Checked, fault, trace_fault};
+use crate::document::{Entry, Node, Table, Value};
+use crate::error::{Checked, Fault, fault, trace_fault};
 use crate::experiment::{ChannelSpec, LoadSpec};
+use crate::keys::section;
 use crate::reader::Reader;
 use crate::resolved::ResolvedValue;
 use crate::source::Position;
 use radio::trace::{
-    CellParameters, Content, Format, MAX_FILE, Network, Playback, ReadOptions, Trace, WithoutCqi,
+    CellParameters, Content, Format, MAX_FILE, Network, NetworkTimes, Playback, ReadOptions, Trace,
+    WithoutCqi,
 };
 use ran::{CellConfig, Rat};
 use std::io::Read;
@@ -37,24 +39,58 @@ pub(crate) struct Traces {
     pub(crate) offset_used: bool,
 }
 
+/// A trace and how it is played, whatever the cell.
+struct Played {
+    path: PathBuf,
+    trace: Arc<Trace>,
+    /// Without policy.
+    playback: Playback,
+    /// The seed draws the offset.
+    is_random: bool,
+    /// Where the file is named.
+    at: Position,
+}
+
+impl Played {
+    fn read(cx: &mut Context<'_>, reader: &mut Reader<'_>) -> Checked<Self> {
+        let file = file(cx, reader)?;
+        let options = read_options(cx, reader)?;
+        let trace = cx.traces.get(&file, options)?;
+        let fixed = offset(cx, reader)?;
+        let playback = Playback {
+            offset: fixed.unwrap_or(Duration::ZERO),
+            ..playback(reader)?
+        };
+        Ok(Self {
+            path: file.path,
+            trace,
+            playback,
+            is_random: fixed.is_none(),
+            at: file.at,
+        })
+    }
+}
+
 /// Reads a channel of kind `trace`.
 pub(super) fn channel(
     cx: &mut Context<'_>,
     reader: &mut Reader<'_>,
     cell: &CellConfig,
 ) -> Checked<ChannelSpec> {
-    let file = file(cx, reader)?;
-    let options = read_options(cx, reader)?;
-    let trace = cx.traces.get(&file, options)?;
-    let fixed = offset(cx, reader)?;
+    let Played {
+        path,
+        trace,
+        playback,
+        is_random,
+        at,
+    } = Played::read(cx, reader)?;
     let playback = Playback {
         policy: Some(policy(reader, cell)?),
-        offset: fixed.unwrap_or(Duration::ZERO),
-        ..playback(reader)?
+        ..playback
     };
-    let offset_spread = match fixed {
-        Some(_) => Duration::ZERO,
-        None => trace.lap(&playback).saturating_sub(cx.duration),
+    let offset_spread = match is_random {
+        true => trace.lap(&playback).saturating_sub(cx.duration),
+        false => Duration::ZERO,
     };
     let parameters = CellParameters {
         table: cell.mcs_table,
@@ -63,13 +99,122 @@ pub(super) fn channel(
         layers: cell.layers,
         data_re_per_prb: cell.data_re_per_prb,
     };
-    cx.traces.check(&trace, &playback, parameters, file.at)?;
+    cx.traces.check(&trace, &playback, parameters, at)?;
     cx.notes.extend(other_radio(&trace, cell));
     Ok(ChannelSpec::Trace {
-        path: file.path,
+        path,
         trace,
         playback,
         offset_spread,
+    })
+}
+
+/// The traces that drive users, read before the run and the cell that depend on them.
+fn of_users(cx: &mut Context<'_>, users: Option<&Node>) -> Checked<Vec<Played>> {
+    let users = users.and_then(Node::table);
+    let entries = users.map_or(&[][..], |users| &users.entries);
+    let mut played = Vec::new();
+    for entry in entries {
+        let channel = entry.node.table().and_then(|user| user.get("channel"));
+        let Some(channel) = channel else { continue };
+        let kind = channel.table().and_then(|channel| channel.get("kind"));
+        if kind.is_none_or(|kind| !matches!(&kind.value, Value::String(kind) if kind == "trace")) {
+            continue;
+        }
+        let title = format!("[ue.{}.channel]", entry.key);
+        let (mut reader, _) = Reader::open_kind("ue.<name>.channel", title, channel)?;
+        played.push(Played::read(cx, &mut reader)?);
+    }
+    Ok(played)
+}
+
+/// How long the users' traces last: the longest, from its offset to its end.
+pub(super) fn duration(
+    cx: &mut Context<'_>,
+    users: Option<&Node>,
+    at: Position,
+) -> Checked<Duration> {
+    let played = of_users(cx, users)?;
+    let rests = played.iter().map(|played| {
+        let lap = played.trace.lap(&played.playback);
+        lap.saturating_sub(played.playback.offset)
+    });
+    match rests.max() {
+        Some(rest) if !rest.is_zero() => Ok(rest),
+        Some(_) => Err(fault(at, "the trace's offset is beyond its end")
+            .hint("give a smaller offset, or a duration")),
+        None => Err(undriven(at)),
+    }
+}
+
+fn undriven(at: Position) -> Box<Fault> {
+    fault(at, "no user of this scenario is driven by a trace")
+        .hint("take a scenario with a channel of kind \"trace\"")
+}
+
+/// Resolves `rat = "trace"` of the cell, and lays the cell on its table for that radio, `[cell.lte]` or
+/// `[cell.nr]`.
+pub(super) fn choose_radio(cx: &mut Context<'_>, root: &mut Table) -> Checked<()> {
+    let users = root.get("ue").cloned();
+    let Some(cell) = root.entries.iter_mut().find(|entry| entry.key == "cell") else {
+        return Ok(());
+    };
+    let Value::Table(cell) = &mut cell.node.value else {
+        // the reader of the cell refuses it
+        return Ok(());
+    };
+    let lte = of_radio(cell, "lte")?;
+    let nr = of_radio(cell, "nr")?;
+    let rat = cell.entries.iter_mut().find(|entry| entry.key == "rat");
+    let Some(Entry { node, .. }) = rat else {
+        return Ok(());
+    };
+    if matches!(&node.value, Value::String(rat) if rat == "trace") {
+        let rat = recorded_on(cx, users.as_ref(), node.at)?;
+        node.value = Value::String(rat.to_owned());
+    }
+    let is_nr = matches!(&node.value, Value::String(rat) if rat == "nr");
+    let below = if is_nr { nr } else { lte };
+    let above = std::mem::replace(cell, below);
+    cell.merge(above);
+    Ok(())
+}
+
+/// Takes the table of a radio out of the cell's.
+fn of_radio(cell: &mut Table, name: &str) -> Checked<Table> {
+    let Some(Entry { node, .. }) = cell.remove(name) else {
+        return Ok(Table::default());
+    };
+    let (at, kind) = (node.at, node.kind());
+    let Value::Table(table) = node.value else {
+        return Err(fault(at, format!("[cell.{name}] is {kind}"))
+            .allowed("expected a table with keys of [cell]"));
+    };
+    let keys = section("cell", None).keys;
+    let is_known = |key: &str| key != "rat" && keys.iter().any(|known| known.name == key);
+    match table.entries.iter().find(|entry| !is_known(&entry.key)) {
+        Some(entry) => Err(fault(
+            entry.at,
+            format!("unknown key \"{}\" in [cell.{name}]", entry.key),
+        )
+        .allowed("keys of [cell], save \"rat\"")
+        .nearest(&entry.key, keys.iter().map(|known| known.name))),
+        None => Ok(table),
+    }
+}
+
+/// The radio that most of the users' traces were recorded on; LTE if they do not state it.
+fn recorded_on(cx: &mut Context<'_>, users: Option<&Node>, at: Position) -> Checked<&'static str> {
+    let played = of_users(cx, users)?;
+    if played.is_empty() {
+        return Err(undriven(at));
+    }
+    let sum = |of: fn(&NetworkTimes) -> Duration| -> Duration {
+        played.iter().map(|played| of(&played.trace.networks)).sum()
+    };
+    Ok(match sum(|times| times.nr) > sum(|times| times.lte) {
+        true => "nr",
+        false => "lte",
     })
 }
 

@@ -1,7 +1,9 @@
 //! Where in a trace a run begins, and what is noted of it.
 
+use radio::McsTable;
 use radio::trace::Playback;
-use scenario::{ChannelSpec, Experiment, Overrides, Point, load};
+use ran::Rat;
+use scenario::{AccessSpec, ChannelSpec, Experiment, Overrides, Point, load};
 use std::fs;
 use tempfile::TempDir;
 use units::Duration;
@@ -182,4 +184,104 @@ fn a_trace_of_another_radio_is_noted() {
     // opportunities do not state their radio
     let opportunities: String = (1..=20_000).map(|ms| format!("{ms}\n")).collect();
     assert!(noted("nr", &opportunities).is_empty());
+}
+
+/// The same scenario, as long as its trace.
+fn whole(channel: &str) -> String {
+    scenario("lte", channel).replace("duration = \"10 s\"", "duration = \"trace\"")
+}
+
+#[test]
+fn a_run_may_be_as_long_as_its_trace() {
+    let lasts = |channel, offset| {
+        let point = point(&whole(channel), &log(100), offset);
+        let resolved = serde_json::to_value(&point.resolved).expect("plain data");
+        assert_eq!(
+            resolved["duration"],
+            point.experiment.duration.to_string(),
+            "what is resolved is a time"
+        );
+        // nothing is left to be drawn
+        assert_eq!(playback(&point.experiment).1, Duration::ZERO);
+        point.experiment.duration
+    };
+    assert_eq!(lasts("", None), Duration::from_secs(100));
+    assert_eq!(lasts("offset = \"30 s\"", None), Duration::from_secs(70));
+    assert_eq!(lasts("", Some("99.5 s")), Duration::from_millis(500));
+}
+
+#[test]
+fn a_run_as_long_as_no_trace_is_refused() {
+    let message = |text: &str| {
+        let folder = folder(text, &log(20));
+        let loaded = load(&folder.path().join("s.toml"), &Overrides::default());
+        loaded.expect_err("no length").to_string()
+    };
+    let wired = "duration = \"trace\"\n[path]\nrtt = \"20 ms\"\n[link]\nrate = \"1 Mbit/s\"\n\
+                 [flow.bulk.app]\nkind = \"continuous\"\n";
+    let text = message(wired);
+    assert!(
+        text.contains("s.toml:1:12") && text.contains("driven by a trace"),
+        "{text}"
+    );
+    let text = message(&whole("offset = \"20 s\""));
+    assert!(text.contains("beyond its end"), "{text}");
+}
+
+const BOTH: &str = "[cell.lte]\nbandwidth = \"10 MHz\"\n[cell.nr]\nbandwidth = \"40 MHz\"\nmcs-table = \"qam256\"\n";
+
+/// A cell of the trace's radio, with keys for either.
+fn either(trace: &str, set: &[(&str, &str)]) -> Result<Point, String> {
+    let text = scenario("trace", "").replace("bandwidth = \"20 MHz\"\n", BOTH);
+    let folder = folder(&text, trace);
+    let overrides = Overrides {
+        set: set
+            .iter()
+            .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+            .collect(),
+        ..Overrides::default()
+    };
+    let points = load(&folder.path().join("s.toml"), &overrides);
+    points
+        .map(|mut points| points.remove(0))
+        .map_err(|e| e.to_string())
+}
+
+fn cell(point: &Point) -> (bool, u16, McsTable) {
+    let AccessSpec::Cell(cell) = &point.experiment.access else {
+        panic!("a cell")
+    };
+    let config = &cell.config;
+    (config.rat == Rat::Lte, config.n_prb.get(), config.mcs_table)
+}
+
+/// 10 MHz of LTE has 50 PRBs (TS 36.101 5.6), 40 MHz of NR at 30 kHz 106 (TS 38.101-1 5.3.2).
+#[test]
+fn a_cell_may_take_the_radio_of_its_trace() {
+    let lte = (true, 50, McsTable::LteQam64);
+    let nr = (false, 106, McsTable::NrQam256);
+    let all = |network: &str| log(100).replace(",5G,", network).replace(",LTE,", network);
+    let of = |trace: &str| cell(&either(trace, &[]).expect("valid"));
+    assert_eq!(of(&all(",5G,")), nr);
+    assert_eq!(of(&all(",LTE,")), lte);
+    let opportunities: String = (1..=20_000).map(|ms| format!("{ms}\n")).collect();
+    assert_eq!(of(&opportunities), lte, "one that states no radio");
+    let resolved = either(&all(",5G,"), &[]).expect("valid").resolved;
+    let resolved = serde_json::to_value(resolved).expect("plain data");
+    assert_eq!(resolved["cell"]["rat"], "nr");
+
+    // what is stated of the cell itself stands above its radio's table
+    let set = [("cell.rat", "lte"), ("cell.bandwidth", "5 MHz")];
+    let stated = either(&all(",5G,"), &set).expect("valid");
+    assert_eq!(cell(&stated), (true, 25, McsTable::LteQam64));
+}
+
+#[test]
+fn the_tables_of_both_radios_are_checked() {
+    for key in ["cell.lte.bandwith", "cell.nr.rat"] {
+        let text = either(&log(100), &[(key, "5 MHz")]).expect_err(key);
+        assert!(text.contains("unknown key"), "{text}");
+    }
+    let text = either(&log(100), &[("cell.nr", "5")]).expect_err("a number");
+    assert!(text.contains("[cell.nr] is an integer"), "{text}");
 }
