@@ -259,9 +259,9 @@ fn repeats_over_a_trace_vary_by_their_spans() {
 
     // a seed's run is the run at its offset: the span can be played again alone
     let second = offsets[1].as_f64().expect("a number");
-    let alone = ["run", "s.toml", "--json", "--trace-offset"];
-    let alone = [alone.as_slice(), &[&format!("{second} s")]].concat();
-    let alone = place.run(&alone).succeeded().json();
+    let at = format!("{second} s");
+    let alone = place.run(&["run", "s.toml", "--json", "--trace-offset", &at]);
+    let alone = alone.succeeded().json();
     let by_seed = place
         .run(&["run", "s.toml", "--json", "--seed", "2"])
         .succeeded()

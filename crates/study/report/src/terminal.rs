@@ -78,6 +78,11 @@ fn wrapped(text: &str, width: usize) -> String {
     lines.join("\n")
 }
 
+/// A table of names and values needs no heads.
+pub(crate) fn has_heads(table: &Table) -> bool {
+    table.columns.iter().any(|column| !column.title.is_empty())
+}
+
 fn column_width(table: &Table, column: usize, style: TextStyle) -> usize {
     let texts = column_text(table, column, style);
     texts
@@ -138,7 +143,10 @@ fn block_text(table: &Table, columns: &[usize], style: TextStyle) -> String {
         .map(|c| column_text(table, *c, style))
         .collect();
     let row = |lines: &mut Vec<_>| -> Vec<Cell> { next_cells(lines, table, columns) };
-    grid.set_header(row(&mut lines));
+    let head = row(&mut lines);
+    if has_heads(table) {
+        grid.set_header(head);
+    }
     for _ in &table.rows {
         grid.add_row(row(&mut lines));
     }

@@ -244,7 +244,7 @@ fn other_radio(trace: &Trace, cell: &CellConfig) -> Option<String> {
         false => "its rates hold, the delays are this cell's",
     };
     Some(format!(
-        "{} was recorded on {}, and the cell is {cell}: {effect} (another cell: rat = \"{key}\")",
+        "{} was recorded on {}, and the cell is {cell}: {effect} (--set cell.rat={key} takes another cell)",
         trace.source, trace.networks
     ))
 }

@@ -221,7 +221,7 @@ fn a_run_as_long_as_no_trace_is_refused() {
                  [flow.bulk.app]\nkind = \"continuous\"\n";
     let text = message(wired);
     assert!(
-        text.contains("s.toml:1:12") && text.contains("driven by a trace"),
+        text.contains("s.toml:1:13") && text.contains("driven by a trace"),
         "{text}"
     );
     let text = message(&whole("offset = \"20 s\""));
