@@ -37,6 +37,7 @@ def run(
     seed: int | None = None,
     repeats: int | None = None,
     trace: str | os.PathLike[str] | None = None,
+    trace_offset: str | None = None,
     threads: int | None = None,
     out: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
@@ -49,7 +50,8 @@ def run(
     """Runs a scenario with all its repeats; a list of results if it has a sweep.
 
     `set` sets knobs or keys by their dotted path; `seed` is that of the first repeat; `trace`
-    replaces the scenario's radio trace; `threads` run at the same time (one for each core) and
+    replaces the scenario's radio trace, and `trace_offset` ("60 s" or "random") is where in it the run
+    begins; `threads` run at the same time (one for each core) and
     change no result; `out` is a folder for the results, written whole or not at all; `progress`
     shows a bar: always, never, or (None) on a terminal; `controllers` are classes derived from
     `Controller` by name, for flows with `cc = "python:NAME"`; `queues` are classes derived from
@@ -62,7 +64,7 @@ def run(
 
     Raises `ScenarioError` for what the command line refuses, `RunError` for a run that fails.
     """
-    source = Source.of(scenario, set, seed, repeats, trace)
+    source = Source.of(scenario, set, seed, repeats, trace, trace_offset)
     scale = _whole("lab_scale", lab_scale, 1, 2**32 - 1)
     made = how(threads, out, progress, controllers, queues, scheduler)
     outcomes: Sequence[Outcome]
@@ -82,6 +84,7 @@ def compare(
     seed: int | None = None,
     repeats: int | None = None,
     trace: str | os.PathLike[str] | None = None,
+    trace_offset: str | None = None,
     threads: int | None = None,
     out: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
@@ -95,7 +98,7 @@ def compare(
 
     The first is the one that ratios refer to. All else as in `run`.
     """
-    source = Source.of(scenario, set, seed, repeats, trace)
+    source = Source.of(scenario, set, seed, repeats, trace, trace_offset)
     axes = [(key, [text(value, key) for value in _values(key, vary[key])]) for key in vary]
     if not axes:
         raise ScenarioError("nothing to compare: give vary={KEY: [A, B, ...]}")
@@ -152,6 +155,7 @@ class Source:
         seed: int | None,
         repeats: int | None,
         trace: str | os.PathLike[str] | None,
+        trace_offset: str | None,
     ) -> Source:
         """Checks what only Python can get wrong."""
         made = None
@@ -172,6 +176,7 @@ class Source:
             "seed": _whole("seed", seed, 0, _MAX_SEED),
             "repeats": _whole("repeats", repeats, 1, _MAX_REPEATS),
             "trace": None if trace is None else os.fspath(trace),
+            "trace_offset": trace_offset,
         }
         return cls(settings, made)
 

@@ -25,6 +25,7 @@ def main() -> int:
     parser.add_argument("file")
     parser.add_argument("--set", action="append", default=[], type=_pair)
     parser.add_argument("--trace")
+    parser.add_argument("--trace-offset")
     parser.add_argument("--seed", type=int)
     parser.add_argument("--repeats", type=int)
     parser.add_argument("--address")
@@ -43,6 +44,7 @@ def main() -> int:
             seed=given.seed,
             repeats=given.repeats,
             trace=given.trace,
+            trace_offset=given.trace_offset,
             retry_failed=given.retry_failed,
         )
     except ScenarioError as error:

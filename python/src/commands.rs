@@ -26,6 +26,7 @@ pub(crate) struct Source {
     seed: Option<u64>,
     repeats: Option<u32>,
     trace: Option<PathBuf>,
+    trace_offset: Option<String>,
 }
 
 impl Source {
@@ -35,6 +36,7 @@ impl Source {
         Overrides {
             set,
             trace: self.trace.clone(),
+            trace_offset: self.trace_offset.clone(),
             seed: self.seed,
             repeats: self.repeats,
         }
@@ -64,6 +66,8 @@ impl Source {
         let mut changes = self.set.clone();
         let trace = self.trace.iter();
         changes.extend(trace.map(|trace| ("trace".to_owned(), trace.display().to_string())));
+        let offset = self.trace_offset.iter();
+        changes.extend(offset.map(|offset| ("trace-offset".to_owned(), offset.clone())));
         changes
     }
 }

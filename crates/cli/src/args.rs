@@ -112,6 +112,17 @@ impl From<World> for runner::World {
     }
 }
 
+/// Which radio trace a command plays, and from where.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct RadioArgs {
+    /// Radio trace instead of the scenario's own
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Where in the radio trace a run begins: a time such as "60 s", or random, by its seed
+    #[arg(long, value_name = "TIME")]
+    pub(crate) trace_offset: Option<String>,
+}
+
 /// What `run` and `compare` have in common.
 #[derive(Debug, Args)]
 pub(crate) struct ExperimentArgs {
@@ -129,9 +140,8 @@ pub(crate) struct ExperimentArgs {
     /// Number of repeats, each with its own seed
     #[arg(long, value_parser = repeats, allow_hyphen_values = true)]
     pub(crate) repeats: Option<u32>,
-    /// Radio trace instead of the scenario's own
-    #[arg(long, value_name = "FILE")]
-    pub(crate) trace: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) radio: RadioArgs,
     /// Folder for the results; replaced if it holds older results
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -228,9 +238,8 @@ pub(crate) struct SweepArgs {
     /// Number of repeats, each with its own seed
     #[arg(long, value_parser = repeats, allow_hyphen_values = true)]
     pub(crate) repeats: Option<u32>,
-    /// Radio trace instead of the scenario's own
-    #[arg(long, value_name = "FILE")]
-    pub(crate) trace: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) radio: RadioArgs,
     /// Who runs the points
     #[arg(long, value_enum, default_value = "local")]
     pub(crate) engine: SweepEngine,
@@ -350,9 +359,8 @@ pub(crate) struct ShowArgs {
     /// Set a knob, or a key by its dotted path; may be given several times
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Radio trace instead of the scenario's own
-    #[arg(long, value_name = "FILE")]
-    pub(crate) trace: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) radio: RadioArgs,
 }
 
 /// Commands on radio traces.

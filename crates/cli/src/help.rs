@@ -83,7 +83,7 @@ The first variant is the one that ratios refer to. Several --vary give all combi
 that hold a comma stand in double quotes.
 
 Example:
-  brimful compare scenarios/rapid/trace-drive.toml --vary pep=none,default --repeats 5
+  brimful compare scenarios/rapid/trace-drive.toml --vary pep=none,default --repeats 10
   sudo brimful compare scenarios/rapid/oai-fast.toml --world sim,lab";
 
 /// Of `sweep`.

@@ -1,7 +1,7 @@
 //! `brimful compare`: variants of a scenario with the same seeds.
 
 use super::run::begin;
-use super::{changes, load, print_notes_of};
+use super::{changes, load, notes_after, print_notes, print_notes_of};
 use crate::args::{CompareArgs, ExperimentArgs, World};
 use crate::execution::Execution;
 use crate::failure::Failure;
@@ -55,6 +55,7 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
             variants.push(settings);
         }
     }
+    print_notes(finished.iter().flat_map(notes_after));
     let comparison = Comparison::of(&finished, &variants)?;
     let text = match options.json {
         true => runner::line(&comparison)?,

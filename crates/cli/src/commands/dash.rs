@@ -1,6 +1,6 @@
 //! `brimful dash`: the dashboard over result folders, or over a scenario that is run to be shown.
 
-use crate::args::World;
+use crate::args::{RadioArgs, World};
 use crate::failure::Failure;
 use crate::live;
 use crate::output::{complain, print};
@@ -52,9 +52,8 @@ pub(crate) struct DashArgs {
     /// Seed of the scenario's run
     #[arg(long, value_parser = crate::args::seed, allow_hyphen_values = true)]
     seed: Option<u64>,
-    /// Radio trace instead of the scenario's own
-    #[arg(long, value_name = "FILE")]
-    trace: Option<PathBuf>,
+    #[command(flatten)]
+    radio: RadioArgs,
     /// How many simulated seconds pass in one, or max
     #[arg(
         long,
@@ -124,13 +123,15 @@ pub(crate) fn run(arguments: &DashArgs) -> Result<(), Failure> {
 
 /// Nothing is printed about a scenario where there is none.
 fn check_unused(arguments: &DashArgs) -> Result<(), Failure> {
-    let is_given =
-        !arguments.set.is_empty() || arguments.seed.is_some() || arguments.trace.is_some();
+    let is_given = !arguments.set.is_empty()
+        || arguments.seed.is_some()
+        || arguments.radio.trace.is_some()
+        || arguments.radio.trace_offset.is_some();
     // what is missing is printed by the process that opens it
     match is_given && arguments.path.exists() {
         false => Ok(()),
         true => Err(Failure::Input(anyhow!(
-            "{}: --set, --seed and --trace are for a scenario file, and this is none",
+            "{}: --set, --seed, --trace and --trace-offset are for a scenario file, and this is none",
             arguments.path.display()
         ))),
     }
@@ -140,7 +141,8 @@ fn check_unused(arguments: &DashArgs) -> Result<(), Failure> {
 fn simulate(arguments: &DashArgs) -> Result<Feed, Failure> {
     let overrides = Overrides {
         set: settings::all(&arguments.set)?,
-        trace: arguments.trace.clone(),
+        trace: arguments.radio.trace.clone(),
+        trace_offset: arguments.radio.trace_offset.clone(),
         seed: arguments.seed,
         repeats: None,
     };

@@ -1,6 +1,7 @@
 //! `brimful lab`: programs behind the emulated radio.
 
 use super::{print_notes, print_notes_of};
+use crate::args::RadioArgs;
 use crate::failure::Failure;
 use crate::output::complain;
 use crate::settings;
@@ -51,9 +52,8 @@ pub(crate) struct ShellArgs {
     /// Set a knob, or a key by its dotted path; may be given several times
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Radio trace instead of the scenario's own
-    #[arg(long, value_name = "FILE")]
-    trace: Option<PathBuf>,
+    #[command(flatten)]
+    radio: RadioArgs,
     /// Seed of all that is random in the radio and on the path
     #[arg(long, value_parser = crate::args::seed, allow_hyphen_values = true)]
     seed: Option<u64>,
@@ -123,7 +123,8 @@ fn shell(arguments: &ShellArgs) -> Result<(), Failure> {
 fn load(arguments: &ShellArgs) -> Result<Experiment, Failure> {
     let overrides = Overrides {
         set: settings::all(&arguments.set)?,
-        trace: arguments.trace.clone(),
+        trace: arguments.radio.trace.clone(),
+        trace_offset: arguments.radio.trace_offset.clone(),
         seed: arguments.seed,
         repeats: None,
     };
@@ -219,6 +220,14 @@ fn story(experiment: &Experiment, result: &RunResult) -> String {
         summary.link.capacity_bps / 1e6,
         summary.link.utilisation * 100.0,
     );
+    for trace in &summary.traces {
+        let from = trace.offsets_s.first().copied().unwrap_or_default();
+        let _ = write!(
+            text,
+            "\n  {}: {} of {:.0} s, recorded on: {}; from {from:.3} s (--trace-offset)",
+            trace.ue, trace.file, trace.duration_s, trace.recorded_on
+        );
+    }
     let mut line = |queue: &QueueResult| {
         // writing to a text cannot fail
         let _ = write!(

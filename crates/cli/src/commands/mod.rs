@@ -22,6 +22,7 @@ use crate::args::{Command, ExperimentArgs};
 use crate::failure::Failure;
 use crate::output::complain;
 use crate::settings::{self, Setting};
+use runner::Finished;
 use scenario::{Overrides, Point};
 
 /// Runs a command.
@@ -54,7 +55,8 @@ fn overrides(arguments: &ExperimentArgs, more: &[Setting]) -> Result<Overrides, 
     set.extend_from_slice(more);
     Ok(Overrides {
         set,
-        trace: arguments.trace.clone(),
+        trace: arguments.radio.trace.clone(),
+        trace_offset: arguments.radio.trace_offset.clone(),
         seed: arguments.seed,
         repeats: arguments.repeats,
     })
@@ -69,6 +71,13 @@ fn load(arguments: &ExperimentArgs, more: &[Setting]) -> Result<Vec<Point>, Fail
 /// Prints on stderr, once each, what will be done otherwise than was requested.
 fn print_notes_of(points: &[Point]) {
     print_notes(points.iter().flat_map(|point| &point.notes));
+}
+
+/// What only the runs have shown.
+fn notes_after(finished: &Finished) -> impl Iterator<Item = &String> {
+    let before = &finished.point.notes;
+    let notes = finished.summary.notes.iter();
+    notes.filter(move |note| !before.contains(note))
 }
 
 /// Prints notes on stderr, once each.
@@ -89,8 +98,11 @@ fn changes(arguments: &ExperimentArgs) -> Vec<Setting> {
         .iter()
         .filter_map(|text| settings::set(text).ok())
         .collect();
-    if let Some(trace) = &arguments.trace {
+    if let Some(trace) = &arguments.radio.trace {
         changes.push(("trace".to_owned(), trace.display().to_string()));
+    }
+    if let Some(offset) = &arguments.radio.trace_offset {
+        changes.push(("trace-offset".to_owned(), offset.clone()));
     }
     changes
 }

@@ -1,6 +1,6 @@
 //! `brimful run`: a scenario, all points of its sweep.
 
-use super::{changes, dash, load, print_notes_of};
+use super::{changes, dash, load, notes_after, print_notes, print_notes_of};
 use crate::args::{ExperimentArgs, RunArgs, World};
 use crate::execution::Execution;
 use crate::failure::Failure;
@@ -11,6 +11,7 @@ use ::dash::{Access, Dash, Feed, Server};
 use anyhow::anyhow;
 use runner::{Finished, OutputFolder, default_path};
 use scenario::{PepMode, Point, Summary};
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -35,13 +36,14 @@ pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
         .map(|listen| show(&mut engine, world, listen, &points))
         .transpose()?;
     let mut stdout = Stdout::default();
-    let mut kept = Kept::default();
+    let (mut kept, mut noted) = (Kept::default(), BTreeSet::new());
     let batch = engine.batch(points.first().map_or(1, |p| p.experiment.repeats));
     for batch in points.chunks(batch) {
         for (point, runs) in batch.iter().zip(engine.run(world, batch)?) {
             let finished = Finished::new(label(&point.axes), world.into(), point.clone(), runs);
             let text = shown(&finished, arguments.json, points.len() > 1)?;
             engine.aside(|| stdout.print(&text))?;
+            noted.extend(notes_after(&finished).cloned());
             if folder.is_some() {
                 kept.push(finished);
             } else if stdout.is_closed() {
@@ -50,6 +52,7 @@ pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
         }
     }
     drop(engine);
+    print_notes(noted.iter());
     match folder {
         Some(folder) => finish(folder, &kept, arguments),
         None => Ok(()),

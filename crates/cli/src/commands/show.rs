@@ -20,7 +20,8 @@ pub(crate) fn run(command: &ScenarioCommand) -> Result<(), Failure> {
 fn show(arguments: &ShowArgs) -> Result<(), Failure> {
     let overrides = Overrides {
         set: settings::all(&arguments.set)?,
-        trace: arguments.trace.clone(),
+        trace: arguments.radio.trace.clone(),
+        trace_offset: arguments.radio.trace_offset.clone(),
         ..Overrides::default()
     };
     let points = scenario::load(&arguments.file, &overrides).map_err(Failure::input)?;

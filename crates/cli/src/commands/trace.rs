@@ -10,8 +10,8 @@ use crate::single_file::replace_file;
 use anyhow::{Context, anyhow};
 use radio::McsTable;
 use radio::trace::{
-    CellParameters, ConvertError, ConvertOptions, Format, MAX_FILE, PERCENTILES, Playback,
-    ReadOptions, Summary, Trace, TraceInfo, Values,
+    CellParameters, ConvertError, ConvertOptions, Format, MAX_FILE, Network, NetworkTimes,
+    PERCENTILES, Playback, ReadOptions, Summary, Trace, TraceInfo, Values,
 };
 use serde_json::{Map, Value, json};
 use std::fs::File;
@@ -141,12 +141,26 @@ fn info_json(info: &TraceInfo) -> Value {
         "format": info.format.name(),
         "content": info.kind,
         "duration_s": info.duration.as_secs_f64(),
+        "networks": networks_json(&info.networks),
         "samples": info.samples,
         "outage_share": info.outage_share,
         "cqi": cqi,
         "mcs": mcs,
         "rate_bps": rate,
         "notes": info.notes,
+    })
+}
+
+/// The share of the trace on each network, 0 to 1; `null` if the trace states none.
+fn networks_json(networks: &NetworkTimes) -> Value {
+    if !networks.is_known() {
+        return Value::Null;
+    }
+    json!({
+        "lte": networks.share(Network::Lte),
+        "nr": networks.share(Network::Nr),
+        "older": networks.share(Network::Older),
+        "unknown": networks.share(Network::Unknown),
     })
 }
 

@@ -184,3 +184,128 @@ fn bad_requests_write_nothing() {
     assert_eq!(run.code, Some(1), "{run:?}");
     assert!(run.stderr.contains("no/such/folder"), "{run:?}");
 }
+
+/// A download over a cell whose radio is the file `t`: a rate that is another in each tenth of 100 s.
+const OVER_TRACE: &str = r#"duration = "5 s"
+[path]
+rtt = "60 ms"
+[cell]
+rat = "lte"
+bandwidth = "20 MHz"
+[ue.phone.channel]
+kind = "trace"
+file = "t"
+[flow.bulk]
+cc = "newreno"
+app = { kind = "continuous" }
+"#;
+
+fn steps() -> String {
+    let row = |i: u32| format!("{},{}\n", 10 * i, 2 + 3 * ((7 * i) % 10));
+    let rows: String = (0..10).map(row).collect();
+    format!("time_s,rate_mbps\n{rows}")
+}
+
+/// Nothing but the span of the trace is random: with one span all repeats are alike, which is noted;
+/// with a span for each seed the interval has a width.
+#[test]
+fn repeats_over_a_trace_vary_by_their_spans() {
+    let place = Place::new().with("s.toml", OVER_TRACE).with("t", &steps());
+    let run = |more: &[&str]| {
+        let arguments = ["run", "s.toml", "--repeats", "4", "--json"];
+        place
+            .run(&[arguments.as_slice(), more].concat())
+            .succeeded()
+    };
+    let fixed = run(&["--trace-offset", "0 s"]);
+    assert!(
+        fixed.stderr.contains("all 4 repeats are alike"),
+        "{}",
+        fixed.stderr
+    );
+    let o = fixed.json();
+    assert_eq!(o["flows"][0]["goodput_bps"]["ci95"], 0.0);
+    assert_eq!(o["distinct_repeats"], 1);
+    assert_eq!(o["drawn"], serde_json::json!([]));
+    assert_eq!(
+        o["traces"][0]["offsets_s"],
+        serde_json::json!([0.0, 0.0, 0.0, 0.0])
+    );
+
+    let random = run(&[]);
+    assert!(!random.stderr.contains("alike"), "{}", random.stderr);
+    let o = random.json();
+    let ci95 = o["flows"][0]["goodput_bps"]["ci95"]
+        .as_f64()
+        .expect("a number");
+    assert!(ci95 > 0.0, "{o}");
+    assert_eq!(o["distinct_repeats"], 4);
+    let trace = &o["traces"][0];
+    assert_eq!(
+        (&trace["ue"], &trace["file"]),
+        (&"phone".into(), &"t".into())
+    );
+    assert_eq!(
+        (&trace["duration_s"], &trace["used_s"]),
+        (&100.0.into(), &5.0.into())
+    );
+    let offsets = trace["offsets_s"].as_array().expect("a list");
+    assert_eq!(offsets.len(), 4);
+    assert!(
+        offsets
+            .iter()
+            .all(|o| o.as_f64().is_some_and(|o| (0.0..=95.0).contains(&o)))
+    );
+
+    // a seed's run is the run at its offset: the span can be played again alone
+    let second = offsets[1].as_f64().expect("a number");
+    let at = format!("{second} s");
+    let alone = place.run(&["run", "s.toml", "--json", "--trace-offset", &at]);
+    let alone = alone.succeeded().json();
+    let by_seed = place
+        .run(&["run", "s.toml", "--json", "--seed", "2"])
+        .succeeded()
+        .json();
+    assert_eq!(alone["flows"], by_seed["flows"]);
+}
+
+/// One run's output alone names the radio, the span, the seed and what is drawn.
+#[test]
+fn the_tables_state_what_a_result_ran_on() {
+    let log: String = (0..40)
+        .map(|s| format!("2020.01.01_00.00.{s:02},5G,{},1000\n", 5 + s % 8))
+        .collect();
+    let log = format!("Timestamp,NetworkMode,CQI,DL_bitrate\n{log}");
+    let place = Place::new().with("s.toml", OVER_TRACE).with("t", &log);
+    let run = place.run(&["run", "s.toml", "--seed", "3"]).succeeded();
+    for part in [
+        "What it ran on",
+        "LTE, 100 PRBs",
+        "recorded on: 5G 100.0 %",
+        "5 of 40 s used, from ",
+        "where in the trace the run begins, block errors",
+        "none: one repeat",
+        "and the cell is LTE",
+    ] {
+        assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
+    }
+    assert!(run.stderr.contains("note: "), "{}", run.stderr);
+    let compared = place.run(&[
+        "compare",
+        "s.toml",
+        "--vary",
+        "pep.mode=none,split",
+        "--repeats",
+        "3",
+    ]);
+    let text = compared.succeeded().stdout;
+    assert!(
+        text.contains("5 of 40 s used in each of 3 repeats, from "),
+        "{text}"
+    );
+    assert!(text.contains("95 %, Student's t over 3 repeats"), "{text}");
+    let info = info(&place, "t");
+    assert_eq!(info["networks"]["nr"], 1.0, "{info}");
+    let text = place.run(&["trace", "info", "t"]).succeeded().stdout;
+    assert!(text.contains("networks    5G 100.0 %"), "{text}");
+}

@@ -12,6 +12,7 @@
 //! itself, or the statistics of crate `scenario`, do not have.
 #![forbid(unsafe_code)]
 
+mod conditions;
 mod html;
 #[cfg(test)]
 mod sample;

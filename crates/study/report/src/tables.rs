@@ -1,5 +1,6 @@
 //! Which tables a report has: flows, queues, link, and variants against the first.
 
+use crate::conditions::conditions_table;
 use crate::table::{Column, Table};
 use crate::text::number;
 use crate::{Report, Variant};
@@ -9,7 +10,7 @@ use scenario::{Compared, Estimate, FlowSummary, Labelled, QueueSummary, Spread, 
 const MAX_QUEUES: usize = 24;
 
 /// All tables of a report: the comparison if there are several variants with the same seeds, then
-/// flows, queues and link, and how a run in real time kept time.
+/// flows, queues and link, how a run in real time kept time, and what it all ran on.
 pub fn report_tables(report: &Report<'_>) -> Vec<Table> {
     let variants = report.variants.as_slice();
     let tables = [
@@ -19,6 +20,7 @@ pub fn report_tables(report: &Report<'_>) -> Vec<Table> {
         queue_table(variants),
         link_table(variants),
         real_time_table(variants),
+        conditions_table(report),
     ];
     tables
         .into_iter()
@@ -381,10 +383,12 @@ fn compared_cells(found: Option<&Compared>, is_base: bool, repeats: usize) -> [S
     let ratio = match found.ratio {
         None => String::new(),
         Some(r) if repeats < 2 => format!("×{}", number(r.mean)),
-        Some(r) => {
-            let (low, high) = (r.mean - r.ci95, r.mean + r.ci95);
-            format!("×{} [{}, {}]", number(r.mean), number(low), number(high))
-        }
+        Some(r) => format!(
+            "×{} [{}, {}]",
+            number(r.mean),
+            number(r.low),
+            number(r.high)
+        ),
     };
     [with_interval(found.value, factor, repeats), ratio]
 }

@@ -38,18 +38,53 @@ pub fn text(tables: &[Table], style: TextStyle) -> String {
 }
 
 /// Heads and cells of a column.
-fn column_text(table: &Table, column: usize) -> impl Iterator<Item = String> {
+fn column_text(table: &Table, column: usize, style: TextStyle) -> impl Iterator<Item = String> {
     let c = &table.columns[column];
     let head = if c.unit.is_empty() {
         c.title.clone()
     } else {
         format!("{}\n{}", c.title, c.unit)
     };
-    core::iter::once(head).chain(table.rows.iter().map(move |row| printable(&row[column])))
+    // beside a text there is room for a name
+    let width = style.width.filter(|_| !c.numeric && column > 0);
+    let width = width.map(|width| {
+        usize::from(width)
+            .saturating_sub(NAME_WIDTH)
+            .max(NAME_WIDTH)
+    });
+    let cells = table.rows.iter().map(move |row| {
+        let cell = printable(&row[column]);
+        width.map_or(cell.clone(), |width| wrapped(&cell, width))
+    });
+    core::iter::once(head).chain(cells)
 }
 
-fn column_width(table: &Table, column: usize) -> usize {
-    let texts = column_text(table, column);
+/// The room beside a column of long texts.
+const NAME_WIDTH: usize = 26;
+
+/// The text on lines of so many characters, broken between words.
+fn wrapped(text: &str, width: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.join("\n")
+}
+
+/// A table of names and values needs no heads.
+pub(crate) fn has_heads(table: &Table) -> bool {
+    table.columns.iter().any(|column| !column.title.is_empty())
+}
+
+fn column_width(table: &Table, column: usize, style: TextStyle) -> usize {
+    let texts = column_text(table, column, style);
     texts
         .flat_map(|t| t.lines().map(|l| l.chars().count()).max())
         .max()
@@ -64,7 +99,7 @@ fn blocks(table: &Table, style: TextStyle) -> Vec<Vec<usize>> {
     };
     // beside its text, a cell has a space at either side and, if it has borders, one of them
     let extra = if style.borders { 3 } else { 2 };
-    let needs = |column: usize| column_width(table, column) + extra;
+    let needs = |column: usize| column_width(table, column, style) + extra;
     let names = table
         .columns
         .iter()
@@ -103,9 +138,15 @@ fn block_text(table: &Table, columns: &[usize], style: TextStyle) -> String {
         presets::NOTHING
     });
     grid.set_content_arrangement(ContentArrangement::Disabled);
-    let mut lines: Vec<_> = columns.iter().map(|c| column_text(table, *c)).collect();
+    let mut lines: Vec<_> = columns
+        .iter()
+        .map(|c| column_text(table, *c, style))
+        .collect();
     let row = |lines: &mut Vec<_>| -> Vec<Cell> { next_cells(lines, table, columns) };
-    grid.set_header(row(&mut lines));
+    let head = row(&mut lines);
+    if has_heads(table) {
+        grid.set_header(head);
+    }
     for _ in &table.rows {
         grid.add_row(row(&mut lines));
     }
@@ -198,6 +239,27 @@ mod tests {
         assert_eq!(blocks(&table, style), [[0, 1, 2, 3]]);
         table.columns[3].joined = false;
         assert_eq!(blocks(&table, style), [[0, 1, 2], [0, 1, 3]]);
+    }
+
+    #[test]
+    fn a_long_text_is_broken_between_words() {
+        let long = "drive.csv, recorded on: 5G 58.1 %, LTE 41.9 %, and much more beside it all";
+        let table = Table {
+            title: "What it ran on".to_owned(),
+            columns: vec![Column::text(""), Column::text("")],
+            rows: vec![vec!["trace".to_owned(), long.to_owned()]],
+        };
+        let style = TextStyle {
+            width: Some(60),
+            borders: true,
+            colour: false,
+        };
+        let narrow = text(core::slice::from_ref(&table), style);
+        assert!(narrow.lines().all(|l| l.chars().count() <= 60), "{narrow}");
+        let words = |text: &str| text.matches("recorded on").count();
+        assert_eq!(words(&narrow), 1, "{narrow}");
+        let pipe = text(&[table], TextStyle::default());
+        assert!(pipe.contains(long), "{pipe}");
     }
 
     #[test]

@@ -235,6 +235,8 @@ fn point(
         trace: traces.zip(experiment.trace()).map(|(f, name)| f.join(name)),
         seed: Some(extent.seed),
         repeats: Some(experiment.repeats(extent.repeats)),
+        // the scenarios state where their traces begin
+        trace_offset: None,
     };
     let file = format!("{}.toml", experiment.scenario());
     let mut points = files.load(&file, &overrides)?;

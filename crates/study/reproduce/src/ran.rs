@@ -1,7 +1,7 @@
 //! What became of the experiments.
 
 use crate::experiment::Experiment;
-use scenario::{ChannelSpec, Estimate, Point, RunResult, Summary, World, estimate, paired_ratio};
+use scenario::{ChannelSpec, Estimate, Point, RunResult, Summary, World, estimate};
 
 /// An experiment with its repeats.
 #[derive(Debug)]
@@ -68,14 +68,17 @@ impl Results {
         estimate(&self.each(experiment, measure))
     }
 
-    /// How many times as large something is as in another experiment, seed by seed.
+    /// How many times as large something is as in another experiment, seed by seed: the mean of the ratios, which
+    /// claims compare with what papers state.
     pub fn ratio(
         &self,
         experiment: &Experiment,
         base: &Experiment,
         measure: impl Fn(&RunResult) -> Option<f64>,
     ) -> Estimate {
-        paired_ratio(&self.each(experiment, &measure), &self.each(base, &measure))
+        let (values, base) = (self.each(experiment, &measure), self.each(base, &measure));
+        let ratios: Vec<f64> = values.iter().zip(&base).map(|(v, b)| v / b).collect();
+        estimate(&ratios)
     }
 
     fn each(

@@ -28,7 +28,7 @@ impl Finished {
     /// Sums up.
     pub fn new(label: String, world: World, point: Point, runs: Vec<RunResult>) -> Self {
         let summary = Summary::of(&point.experiment, world.name(), &runs, VERSION);
-        let summary = summary.at_point(&point.axes);
+        let summary = summary.at_point(&point.axes).with_notes(&point.notes);
         Self {
             label,
             world,

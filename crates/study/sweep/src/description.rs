@@ -169,6 +169,9 @@ fn command(file: &Path, bundle: &Bundle) -> String {
     if let Some(trace) = &overrides.trace {
         let _ = write!(text, " --trace {}", quoted(&trace.display().to_string()));
     }
+    if let Some(offset) = &overrides.trace_offset {
+        let _ = write!(text, " --trace-offset {}", quoted(offset));
+    }
     if let Some(repeats) = overrides.repeats {
         let _ = write!(text, " --repeats {repeats}");
     }

@@ -1,7 +1,7 @@
 //! Variants against the first of them, seed by seed.
 
 use crate::result::{FlowResult, RunResult};
-use crate::statistics::{Estimate, estimate, paired_ratio};
+use crate::statistics::{Estimate, Ratio, estimate, paired_ratio};
 use serde::Serialize;
 
 /// A variant and its repeats.
@@ -26,8 +26,8 @@ pub struct Compared {
     pub base: Estimate,
     /// In the variant.
     pub value: Estimate,
-    /// The variant's over the base's of the same seed; none where the base is zero.
-    pub ratio: Option<Estimate>,
+    /// The variant's over the base's of the same seed; none where one of the two is zero.
+    pub ratio: Option<Ratio>,
 }
 
 /// Why variants cannot be compared.
@@ -96,14 +96,13 @@ pub fn compare(variants: &[Labelled<'_>]) -> Result<Vec<Compared>, CompareError>
                 ) else {
                     continue;
                 };
-                let ratio = paired_ratio(&values, &base);
                 rows.push(Compared {
                     variant: variant.label.to_owned(),
                     flow: flow.name.clone(),
                     metric,
                     base: estimate(&base),
                     value: estimate(&values),
-                    ratio: ratio.mean.is_finite().then_some(ratio),
+                    ratio: paired_ratio(&values, &base),
                 });
             }
         }
@@ -161,13 +160,9 @@ mod tests {
         assert_eq!(rows.len(), 1);
         assert_eq!(rows[0].metric, "goodput_bps");
         // 1.5 for both seeds: no spread is left
-        assert_eq!(
-            rows[0].ratio,
-            Some(Estimate {
-                mean: 1.5,
-                ci95: 0.0
-            })
-        );
+        let ratio = rows[0].ratio.expect("a ratio");
+        assert!((ratio.mean - 1.5).abs() < 1e-12, "{ratio:?}");
+        assert!(ratio.ci95 < 1e-12, "{ratio:?}");
         assert_eq!(rows[0].base.mean, 550.0);
     }
 

@@ -8,10 +8,9 @@ use edge::{Actuator, EdgeConfig};
 use queue::{Capacity, DisciplineConfig};
 use ran::{BearerConfig, CellConfig};
 use recovery::Validation;
-use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
-use units::{BitRate, Bytes, Cqi, Decibel, Duration, Mcs, Prb, Streams};
+use units::{BitRate, Bytes, Cqi, Decibel, Duration, Mcs, Prb};
 
 /// One experiment, with all knobs set: a point of a sweep, to be repeated with several seeds.
 #[derive(Clone, Debug)]
@@ -46,23 +45,6 @@ pub struct Experiment {
     pub cdbe: CdbeSpec,
     /// The multipath tunnel between the edge and the users, if there is one.
     pub tunnel: Option<TunnelSpec>,
-}
-
-impl Experiment {
-    /// As the run of this seed has it: each flow begins by a part of its `start_jitter` later.
-    pub fn drawn(&self, seed: u64) -> Cow<'_, Self> {
-        if self.flows.iter().all(|flow| flow.start_jitter.is_zero()) {
-            return Cow::Borrowed(self);
-        }
-        let mut drawn = self.clone();
-        let starts = Streams::new(seed).child("start");
-        for flow in &mut drawn.flows {
-            let part = starts.stream(&flow.name).uniform();
-            flow.start += flow.start_jitter.mul_f64(part);
-            flow.start_jitter = Duration::ZERO;
-        }
-        Cow::Owned(drawn)
-    }
 }
 
 /// The way between the servers and the edge.
@@ -196,6 +178,8 @@ pub enum ChannelSpec {
         trace: Arc<radio::trace::Trace>,
         /// How it is played.
         playback: radio::trace::Playback,
+        /// The run begins by up to so much after the playback's offset, as each run's seed draws it.
+        offset_spread: Duration,
     },
     /// Worked out from place and movement.
     Moving(Arc<MovingSpec>),

@@ -19,6 +19,7 @@
 
 mod comparison;
 mod document;
+mod draws;
 mod error;
 mod experiment;
 mod keys;
@@ -62,10 +63,10 @@ pub use result::{
     Distribution, FlowResult, LinkResult, LossBursts, QueueResult, RealTime, RunResult, Series,
     TunnelPathResult, TunnelResult,
 };
-pub use statistics::{Estimate, estimate, paired_ratio};
+pub use statistics::{Estimate, Ratio, estimate, paired_ratio};
 pub use summary::{
-    BurstSummary, BurstsOfLength, FlowSummary, LinkSummary, QueueBytes, QueueSummary,
-    RealTimeSummary, Spread, Summary, TunnelPathSummary, TunnelSummary,
+    BurstSummary, BurstsOfLength, FlowSummary, LinkSummary, NetworkShares, QueueBytes,
+    QueueSummary, RealTimeSummary, Spread, Summary, TraceSummary, TunnelPathSummary, TunnelSummary,
 };
 pub use tunnel::{PathEvent, TunnelAccess, TunnelPathSpec, TunnelSpec};
 pub use variants::{KnobInfo, MAX_PLANNED_POINTS, MAX_POINTS, Overrides, SampleRange, SweepAxis};

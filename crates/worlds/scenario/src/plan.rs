@@ -50,6 +50,8 @@ pub struct Bundle {
     files: BTreeMap<PathBuf, String>,
     set: Vec<(String, String)>,
     trace: Option<PathBuf>,
+    #[serde(default)]
+    trace_offset: Option<String>,
     seed: Option<u64>,
     repeats: Option<u32>,
 }
@@ -100,6 +102,7 @@ impl Plan {
         let overrides = Overrides {
             set: bundle.set,
             trace: bundle.trace,
+            trace_offset: bundle.trace_offset,
             seed: bundle.seed,
             repeats: bundle.repeats,
         };
@@ -207,6 +210,7 @@ impl Plan {
         let Overrides {
             set,
             trace,
+            trace_offset,
             seed,
             repeats,
         } = self.overrides.clone();
@@ -215,6 +219,7 @@ impl Plan {
             files,
             set,
             trace,
+            trace_offset,
             seed,
             repeats,
         })
@@ -248,6 +253,7 @@ impl Bundle {
         Overrides {
             set: self.set.clone(),
             trace: self.trace.clone(),
+            trace_offset: self.trace_offset.clone(),
             seed: self.seed,
             repeats: self.repeats,
         }

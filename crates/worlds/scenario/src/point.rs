@@ -1,6 +1,7 @@
 //! Loading: from a file and options to the points of a sweep.
 
 use crate::Experiment;
+use crate::document::{Node, Value};
 use crate::error::{Checked, ScenarioError, fault};
 use crate::load::{self, Document, Embedded};
 use crate::moving::{is_same, merge};
@@ -147,6 +148,13 @@ pub(crate) fn traces(document: &mut Document, overrides: &Overrides) -> Traces {
         let source = document.add_option(format!("--trace {text}"), text);
         traces.instead = Some((trace.clone(), Position { source, offset: 0 }));
     }
+    if let Some(offset) = &overrides.trace_offset {
+        let source = document.add_option(format!("--trace-offset {offset}"), offset.clone());
+        traces.offset = Some(Node {
+            at: Position { source, offset: 0 },
+            value: Value::String(offset.clone()),
+        });
+    }
     traces
 }
 
@@ -173,14 +181,14 @@ pub(crate) fn one(
     Ok((point, cx.warnings))
 }
 
-/// That a trace of the command line was used.
+/// That a trace and an offset of the command line were used.
 pub(crate) fn check_instead(traces: &Traces) -> Checked<()> {
-    match &traces.instead {
-        Some((_, at)) if !traces.instead_used => {
-            Err(fault(*at, "no user of this scenario is driven by a trace")
-                .hint("take a scenario with a channel of kind \"trace\""))
-        }
-        _ => Ok(()),
+    let trace = traces.instead.as_ref().filter(|_| !traces.instead_used);
+    let offset = traces.offset.as_ref().filter(|_| !traces.offset_used);
+    match trace.map(|(_, at)| *at).or(offset.map(|node| node.at)) {
+        Some(at) => Err(fault(at, "no user of this scenario is driven by a trace")
+            .hint("take a scenario with a channel of kind \"trace\"")),
+        None => Ok(()),
     }
 }
 

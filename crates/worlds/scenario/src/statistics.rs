@@ -31,17 +31,46 @@ pub fn estimate(values: &[f64]) -> Estimate {
     }
 }
 
+/// A ratio with its 95 % confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Ratio {
+    /// The geometric mean of the pairs' ratios.
+    pub mean: f64,
+    /// Half the width of the interval, which is not centred on the mean. Zero for a single pair.
+    pub ci95: f64,
+    /// The ratio is at least this with 95 % confidence; above zero.
+    pub low: f64,
+    /// At most this.
+    pub high: f64,
+    /// Of how many pairs.
+    pub pairs: usize,
+}
+
 /// How many times as large `values` are as `base`, pair by pair: values of the same index come from
-/// the same seed, so what the seed does to both cancels. Pairs without a partner are left out.
+/// the same seed, so what the seed does to both cancels. Values without a partner are left out, and
+/// pairs of two zeros, which have no ratio.
 ///
-/// A base of zero gives an infinite mean, or none (not a number).
-pub fn paired_ratio(values: &[f64], base: &[f64]) -> Estimate {
-    let ratios: Vec<f64> = values
-        .iter()
-        .zip(base)
-        .map(|(value, base)| value / base)
+/// A ratio and its inverse are to be as likely, and none is below zero: mean and interval are those
+/// of the logarithms. None without pairs, or where one value of a pair alone is zero: its logarithm
+/// is not finite.
+pub fn paired_ratio(values: &[f64], base: &[f64]) -> Option<Ratio> {
+    let pairs = values.iter().zip(base);
+    let logarithms: Vec<f64> = pairs
+        .filter(|(value, base)| (**value, **base) != (0.0, 0.0))
+        .map(|(value, base)| (value / base).ln())
         .collect();
-    estimate(&ratios)
+    if logarithms.is_empty() || !logarithms.iter().all(|logarithm| logarithm.is_finite()) {
+        return None;
+    }
+    let Estimate { mean, ci95 } = estimate(&logarithms);
+    let (low, high) = ((mean - ci95).exp(), (mean + ci95).exp());
+    Some(Ratio {
+        mean: mean.exp(),
+        ci95: (high - low) / 2.0,
+        low,
+        high,
+        pairs: logarithms.len(),
+    })
 }
 
 /// t(0.975) of so many degrees of freedom, at least 1.
@@ -88,15 +117,38 @@ mod tests {
     #[test]
     fn pairs_cancel_what_the_seed_does_to_both() {
         // the seed moves both by a factor; the ratio is exactly 2 each time
-        let r = paired_ratio(&[2.0, 20.0, 200.0], &[1.0, 10.0, 100.0]);
-        assert_eq!(
-            r,
-            Estimate {
-                mean: 2.0,
-                ci95: 0.0
-            }
+        let r = paired_ratio(&[2.0, 20.0, 200.0], &[1.0, 10.0, 100.0]).expect("a ratio");
+        assert!((r.mean - 2.0).abs() < 1e-12 && r.ci95 < 1e-12, "{r:?}");
+        assert_eq!(paired_ratio(&[1.0], &[0.0]), None);
+        assert_eq!(paired_ratio(&[], &[]), None);
+    }
+
+    #[test]
+    fn ratios_are_those_of_logarithms_worked_by_hand() {
+        // 1/2, 1 and 8: ln 2 x (-1, 0, 3), mean ln 2 x 2/3, s = ln 2 x 2.081666, n = 3,
+        // half width 4.302653 x s / sqrt 3 = ln 2 x 5.17114
+        let r = paired_ratio(&[1.0, 2.0, 8.0], &[2.0, 2.0, 1.0]).expect("a ratio");
+        let power = |exponent: f64| exponent.exp2();
+        assert!((r.mean - power(2.0 / 3.0)).abs() < 1e-9, "{r:?}");
+        assert!(
+            (r.low / power(2.0 / 3.0 - 5.171_14) - 1.0).abs() < 1e-4,
+            "{r:?}"
         );
-        assert!(!paired_ratio(&[1.0], &[0.0]).mean.is_finite());
+        assert!(
+            (r.high / power(2.0 / 3.0 + 5.171_14) - 1.0).abs() < 1e-4,
+            "{r:?}"
+        );
+        assert!((r.ci95 - (r.high - r.low) / 2.0).abs() < 1e-9);
+        // the interval of plain ratios would reach below zero
+        let plain = estimate(&[0.5, 1.0, 8.0]);
+        assert!(plain.mean - plain.ci95 < 0.0 && r.low > 0.0);
+    }
+
+    #[test]
+    fn two_zeros_are_no_pair() {
+        let r = paired_ratio(&[0.0, 4.0], &[0.0, 2.0]).expect("a ratio");
+        assert_eq!((r.mean, r.ci95, r.pairs), (2.0, 0.0, 1));
+        assert_eq!(paired_ratio(&[0.0, 4.0], &[1.0, 2.0]), None);
     }
 
     proptest! {
@@ -107,6 +159,18 @@ mod tests {
             let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             prop_assert!(e.mean >= low - 1e-3 && e.mean <= high + 1e-3);
             prop_assert!(e.ci95 >= 0.0);
+        }
+
+        #[test]
+        fn a_ratio_and_its_inverse_are_inverse(
+            pairs in prop::collection::vec((1e-3..1e3f64, 1e-3..1e3f64), 2..20)
+        ) {
+            let (a, b): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+            let (r, inverse) = (paired_ratio(&a, &b), paired_ratio(&b, &a));
+            let (r, inverse) = (r.expect("a ratio"), inverse.expect("a ratio"));
+            prop_assert!((r.mean * inverse.mean - 1.0).abs() < 1e-9);
+            prop_assert!((r.low * inverse.high - 1.0).abs() < 1e-9);
+            prop_assert!(0.0 < r.low && r.low <= r.mean && r.mean <= r.high);
         }
     }
 }

@@ -5,11 +5,13 @@
 //! did not finish in every repeat. A distribution without samples is zero throughout, with
 //! `samples` zero. Names, and the axes of a sweep, are texts.
 
+mod conditions;
 mod tunnel;
 
 use crate::result::{Distribution, FlowResult, LossBursts, QueueResult, RunResult};
 use crate::statistics::{Estimate, estimate};
 use crate::{Experiment, PepMode};
+pub use conditions::{NetworkShares, TraceSummary};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use std::collections::BTreeMap;
 pub use tunnel::{TunnelPathSummary, TunnelSummary};
@@ -32,6 +34,20 @@ pub struct Summary {
     pub repeats: usize,
     /// Version of Brimful.
     pub version: String,
+    /// The radio of the bottleneck, in words; not printed of a wired one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub radio: Option<String>,
+    /// The traces that drove users' channels; not printed without any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub traces: Vec<TraceSummary>,
+    /// What each seed draws, in words.
+    pub drawn: Vec<&'static str>,
+    /// How many different outcomes the repeats had.
+    pub distinct_repeats: usize,
+    /// What was done otherwise than requested, and why intervals mean nothing if so; not printed if
+    /// there is nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Flows, in the file's order.
     pub flows: Vec<FlowSummary>,
     /// Queues.
@@ -232,6 +248,7 @@ impl Summary {
         let first = runs.first();
         let flows = first.map_or(&[][..], |run| &run.flows).iter().enumerate();
         let queues = first.map_or(&[][..], |run| &run.queues).iter();
+        let distinct_repeats = conditions::distinct(runs);
         Self {
             scenario: experiment.name.clone(),
             world: world.to_owned(),
@@ -240,6 +257,13 @@ impl Summary {
             seed: experiment.seed,
             repeats: runs.len(),
             version: version.to_owned(),
+            radio: conditions::radio(experiment),
+            traces: conditions::traces(experiment, runs),
+            drawn: experiment.draws(),
+            distinct_repeats,
+            notes: conditions::note(runs.len(), distinct_repeats)
+                .into_iter()
+                .collect(),
             flows: flows.map(|(i, flow)| flow_summary(i, flow, runs)).collect(),
             queues: queues
                 .map(|queue| queue_summary(&queue.name, runs))
@@ -255,6 +279,18 @@ impl Summary {
             tunnel: TunnelSummary::of(runs),
             real_time: real_time_summary(runs),
         }
+    }
+
+    /// The same, with the notes of its scenario before its own.
+    #[must_use]
+    pub fn with_notes(mut self, notes: &[String]) -> Self {
+        let own = std::mem::take(&mut self.notes);
+        for note in notes.iter().chain(&own) {
+            if !self.notes.contains(note) {
+                self.notes.push(note.clone());
+            }
+        }
+        self
     }
 
     /// The same for a point of a sweep.
@@ -519,7 +555,15 @@ mod tests {
         let mut found = Vec::new();
         leaves("", &s, &mut found);
         for (path, leaf) in found {
-            let may_be_text = [".name", ".cc", ".scenario", ".world", ".version", ".pep"];
+            let may_be_text = [
+                ".name",
+                ".cc",
+                ".scenario",
+                ".world",
+                ".version",
+                ".pep",
+                ".drawn",
+            ];
             let may_be_null = path.ends_with(".completion_s");
             let is_text = may_be_text.iter().any(|end| path.ends_with(end));
             assert!(

@@ -46,7 +46,8 @@ fn overrides(arguments: &SweepArgs) -> Result<Overrides, Failure> {
     }
     Ok(Overrides {
         set,
-        trace: arguments.trace.clone(),
+        trace: arguments.radio.trace.clone(),
+        trace_offset: arguments.radio.trace_offset.clone(),
         seed: arguments.seed,
         repeats: arguments.repeats,
     })

@@ -37,6 +37,84 @@ pub enum Network {
     Unknown,
 }
 
+/// For how long of a trace each radio technology served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct NetworkTimes {
+    /// On LTE.
+    pub lte: Duration,
+    /// On 5G.
+    pub nr: Duration,
+    /// On an older network.
+    pub older: Duration,
+    /// For the rest, no technology is written down.
+    pub unknown: Duration,
+}
+
+impl NetworkTimes {
+    /// Of rows that each hold until the next, the last until the end.
+    pub(super) fn of(rows: impl Iterator<Item = (Duration, Network)>, end: Duration) -> Self {
+        let mut times = Self::default();
+        let mut rows = rows.peekable();
+        while let Some((at, network)) = rows.next() {
+            let until = rows.peek().map_or(end, |&(next, _)| next);
+            times.add(network, until - at);
+        }
+        times
+    }
+
+    fn add(&mut self, network: Network, time: Duration) {
+        *match network {
+            Network::Lte => &mut self.lte,
+            Network::Nr => &mut self.nr,
+            Network::Older => &mut self.older,
+            Network::Unknown => &mut self.unknown,
+        } += time;
+    }
+
+    /// The share of the trace that was recorded on a network, 0 to 1.
+    pub fn share(&self, network: Network) -> f64 {
+        let part = match network {
+            Network::Lte => self.lte,
+            Network::Nr => self.nr,
+            Network::Older => self.older,
+            Network::Unknown => self.unknown,
+        };
+        let all = self.lte + self.nr + self.older + self.unknown;
+        match all.is_zero() {
+            true => 0.0,
+            false => part.as_secs_f64() / all.as_secs_f64(),
+        }
+    }
+
+    /// True if the trace states for some of its time what it was recorded on.
+    pub fn is_known(&self) -> bool {
+        !(self.lte + self.nr + self.older).is_zero()
+    }
+}
+
+impl core::fmt::Display for NetworkTimes {
+    /// `5G 58.1 %, LTE 41.9 %`; of an unknown one `not recorded`.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        if !self.is_known() {
+            return f.write_str("not recorded");
+        }
+        let named = [
+            (Network::Nr, "5G"),
+            (Network::Lte, "LTE"),
+            (Network::Older, "older"),
+            (Network::Unknown, "not recorded"),
+        ];
+        let mut shares = named.map(|(network, name)| (self.share(network), name));
+        shares.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let present = shares.iter().filter(|(share, _)| *share > 0.0);
+        for (i, (share, name)) in present.enumerate() {
+            let comma = if i > 0 { ", " } else { "" };
+            write!(f, "{comma}{name} {:.1} %", share * 100.0)?;
+        }
+        Ok(())
+    }
+}
+
 /// Channel quality over time; each sample holds until the next, the last until the end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quality {
@@ -225,6 +303,23 @@ impl Content {
             Self::PacketsPerTick(packets) => period * packets.values.len() as u64,
             Self::Rate(rates) => rates.duration,
             Self::Dci(log) => log.slot_duration * log.slots,
+        }
+    }
+
+    /// What was written down of the networks that it was recorded on.
+    pub(super) fn networks(&self) -> NetworkTimes {
+        match self {
+            Self::Quality(quality) => {
+                let rows = quality.samples.iter();
+                NetworkTimes::of(rows.map(|row| (row.at, row.network)), quality.duration)
+            }
+            Self::Dci(log) => NetworkTimes {
+                nr: log.slot_duration * log.slots,
+                ..NetworkTimes::default()
+            },
+            Self::Opportunities(_) | Self::PacketsPerTick(_) | Self::Rate(_) => {
+                NetworkTimes::default()
+            }
         }
     }
 

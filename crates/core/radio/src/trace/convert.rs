@@ -134,6 +134,7 @@ pub fn convert(trace: &Trace, to: Format, options: &ConvertOptions) -> Result<Tr
         source,
         format: to,
         content,
+        networks: trace.networks,
         notes: Vec::new(),
     })
 }

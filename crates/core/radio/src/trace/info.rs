@@ -4,7 +4,9 @@
 //! is counted in windows of 100 ms. Percentile p is the smallest value below or at which the trace
 //! spends p percent of its time.
 
-use super::{Content, DciLog, Format, Network, Opportunities, Playback, Quality, Trace};
+use super::{
+    Content, DciLog, Format, Network, NetworkTimes, Opportunities, Playback, Quality, Trace,
+};
 use core::fmt;
 use std::collections::BTreeSet;
 use units::{BitRate, Bytes, Duration};
@@ -26,6 +28,8 @@ pub struct TraceInfo {
     pub kind: &'static str,
     /// How long it lasts.
     pub duration: Duration,
+    /// What it was recorded on.
+    pub networks: NetworkTimes,
     /// Rows, values, opportunities (instants) or DCIs.
     pub samples: u64,
     /// Share of time in which nothing can be sent, 0 to 1: CQI 0 or an older network; rate 0; 100 ms
@@ -155,6 +159,7 @@ impl Trace {
             format: self.format,
             kind: self.content.kind(),
             duration,
+            networks: self.networks,
             samples,
             outage_share,
             values,
@@ -286,6 +291,7 @@ impl fmt::Display for TraceInfo {
         line(f, "format", self.format)?;
         line(f, "content", self.kind)?;
         line(f, "duration", self.duration)?;
+        line(f, "networks", self.networks)?;
         line(f, "samples", self.samples)?;
         let index = |value: f64| format!("{}", (value * 100.0).round() / 100.0);
         match &self.values {

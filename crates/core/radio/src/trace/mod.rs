@@ -22,8 +22,8 @@ mod text;
 mod write;
 
 pub use content::{
-    Content, Dci, DciDirection, DciLog, Network, Opportunities, Opportunity, PacketsPerTick,
-    Quality, QualitySample, RateStep, Rates,
+    Content, Dci, DciDirection, DciLog, Network, NetworkTimes, Opportunities, Opportunity,
+    PacketsPerTick, Quality, QualitySample, RateStep, Rates,
 };
 pub use convert::{ConvertError, ConvertOptions, convert};
 pub use error::TraceError;
@@ -43,6 +43,8 @@ pub struct Trace {
     pub format: Format,
     /// What it holds.
     pub content: Content,
+    /// What it was recorded on. (Of packets per tick, whose length is a setting, nothing is known.)
+    pub networks: NetworkTimes,
     /// What the reader passed over or assumed, one sentence each.
     pub notes: Vec<String>,
 }

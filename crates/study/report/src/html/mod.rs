@@ -8,6 +8,7 @@ mod line;
 mod scale;
 
 use crate::table::Table;
+use crate::terminal::has_heads;
 use crate::text::escape;
 use crate::{Report, tables};
 use core::fmt::Write;
@@ -129,13 +130,36 @@ fn html_table(out: &mut String, table: &Table) {
     if table.rows.is_empty() {
         return;
     }
-    let align = |numeric| if numeric { "" } else { " class=\"t\"" };
     let _ = write!(
         out,
         "<div class=\"scroll\" role=\"region\" aria-label=\"{title}\" tabindex=\"0\">\
-         <table><caption>{title}</caption><thead><tr>",
+         <table><caption>{title}</caption>",
         title = escape(&table.title)
     );
+    if has_heads(table) {
+        html_heads(out, table);
+    }
+    out.push_str("<tbody>");
+    for row in &table.rows {
+        out.push_str("<tr>");
+        for (i, (cell, column)) in row.iter().zip(&table.columns).enumerate() {
+            let _ = match i {
+                0 => write!(out, "<th scope=\"row\">{}</th>", escape(cell)),
+                _ => write!(out, "<td{}>{}</td>", align(column.numeric), escape(cell)),
+            };
+        }
+        out.push_str("</tr>");
+    }
+    out.push_str("</tbody></table></div>");
+}
+
+/// How the cells of a column stand.
+fn align(numeric: bool) -> &'static str {
+    if numeric { "" } else { " class=\"t\"" }
+}
+
+fn html_heads(out: &mut String, table: &Table) {
+    out.push_str("<thead><tr>");
     for c in &table.columns {
         let unit = if c.unit.is_empty() {
             String::new()
@@ -149,18 +173,7 @@ fn html_table(out: &mut String, table: &Table) {
             escape(&c.title)
         );
     }
-    out.push_str("</tr></thead><tbody>");
-    for row in &table.rows {
-        out.push_str("<tr>");
-        for (i, (cell, column)) in row.iter().zip(&table.columns).enumerate() {
-            let _ = match i {
-                0 => write!(out, "<th scope=\"row\">{}</th>", escape(cell)),
-                _ => write!(out, "<td{}>{}</td>", align(column.numeric), escape(cell)),
-            };
-        }
-        out.push_str("</tr>");
-    }
-    out.push_str("</tbody></table></div>");
+    out.push_str("</tr></thead>");
 }
 
 #[cfg(test)]

@@ -76,7 +76,7 @@ pub fn shell(
     visit: &ShellSession,
 ) -> Result<ShellOutcome, Error> {
     let fitted = check_shell(experiment, options.scale)?;
-    let experiment = &fitted.experiment;
+    let experiment = &*fitted.experiment.drawn(seed);
     let mut lab = Lab::build(experiment, options, visit.files.as_deref())?;
     let mut radio = lab.radio(experiment, seed, options, Purpose::Shell)?;
     let end = Arc::clone(&radio.end);

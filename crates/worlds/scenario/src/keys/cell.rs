@@ -37,11 +37,20 @@ pub(super) static SECTIONS: &[Section] = &[
             ),
             key(
                 "rat",
-                Choice(&["lte", "nr"]),
+                Choice(&["lte", "nr", "trace"]),
                 Required,
                 Any,
-                "Radio access technology.",
+                "Radio access technology; `trace`: what most of the users' traces was recorded on, LTE if \
+                 they do not state it.",
             ),
+            key(
+                "lte",
+                Table,
+                Absent("none"),
+                Any,
+                "Keys of `[cell]` for an LTE cell, where `[cell]` itself does not give them.",
+            ),
+            key("nr", Table, Absent("none"), Any, "The same for an NR cell."),
             key(
                 "numerology",
                 Count,

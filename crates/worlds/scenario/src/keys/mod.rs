@@ -59,8 +59,8 @@ pub enum Kind {
     Number,
     /// A time, e.g. `"10 ms"`.
     Duration,
-    /// A time, or `"never"`.
-    DurationOrNever,
+    /// A time, or this word.
+    DurationOr(&'static str),
     /// A number of bytes, e.g. `"200 MB"`.
     Bytes,
     /// A data rate, e.g. `"15 Mbit/s"`.
@@ -144,7 +144,7 @@ impl fmt::Display for Kind {
             Self::Count => f.write_str("whole number"),
             Self::Number => f.write_str("number"),
             Self::Duration => f.write_str("time (ns, us, ms, s, min, h)"),
-            Self::DurationOrNever => f.write_str("time (ns, us, ms, s, min, h), or `never`"),
+            Self::DurationOr(word) => write!(f, "time (ns, us, ms, s, min, h), or `{word}`"),
             Self::Bytes => f.write_str("size (B, kB, MB, GB, TB)"),
             Self::BitRate => f.write_str("rate (bit/s, kbit/s, Mbit/s, Gbit/s)"),
             Self::Capacity => f.write_str("size (B, kB, MB ...), packets, or unlimited"),
@@ -182,7 +182,7 @@ impl fmt::Display for Fallback {
 /// A bound in the unit that a person would use.
 fn bound(kind: Kind, value: f64) -> String {
     match kind {
-        Kind::Duration | Kind::DurationOrNever => units::Duration::from_secs_f64(value).to_string(),
+        Kind::Duration | Kind::DurationOr(_) => units::Duration::from_secs_f64(value).to_string(),
         Kind::Bytes => units::Bytes::new(value as u64).to_string(),
         Kind::BitRate => units::BitRate::from_bps(value as u64).to_string(),
         Kind::Decibel => units::Decibel::new(value).to_string(),

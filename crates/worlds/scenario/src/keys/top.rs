@@ -1,7 +1,9 @@
 //! Keys of the whole scenario: top level, knobs, sweep, path and link.
 
 use super::Fallback::{Absent, Required, Value};
-use super::Kind::{BitRate, Capacity, Choice, Count, Duration, List, Number, Table, Text};
+use super::Kind::{
+    BitRate, Capacity, Choice, Count, Duration, DurationOr, List, Number, Table, Text,
+};
 use super::Range::{Any, Positive, Within};
 use super::queues::QUEUE_OF_WIRE;
 use super::{Key, Section, key};
@@ -80,11 +82,12 @@ pub(super) static SECTIONS: &[Section] = &[
             ),
             key(
                 "duration",
-                Duration,
+                DurationOr("trace"),
                 Value("60 s"),
                 Within(1e-3, MAX_TIME),
                 "The run ends then at the latest, and before if every finite flow is complete and \
-                 no other is left running.",
+                 no other is left running. `trace`: as long as the longest trace that drives a user \
+                 lasts from its offset.",
             ),
             key(
                 "sample-interval",

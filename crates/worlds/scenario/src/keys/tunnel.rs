@@ -2,8 +2,7 @@
 
 use super::Fallback::{Absent, Required, Value};
 use super::Kind::{
-    BitRate, Bytes, Capacity, Choice, Count, Duration, DurationOrNever, Flag, List, Number, Table,
-    Text,
+    BitRate, Bytes, Capacity, Choice, Count, Duration, DurationOr, Flag, List, Number, Table, Text,
 };
 use super::Range::{self, Any, Positive, Within};
 use super::queues::QUEUE_OF_WIRE;
@@ -12,7 +11,7 @@ use super::{Fallback, Key, Section, key};
 use multipath::client::Supervision;
 use multipath::reorder::Late;
 use multipath::scheduler;
-use multipath::tunnel::{CONTROLLER, Carrier, PathConfig, TunnelConfig};
+use multipath::tunnel::{CONTROLLER, Carrier, NEVER, PathConfig, TunnelConfig};
 
 /// The core's preset of this name: the live tunnel has the same.
 fn preset(presets: &[(&str, String)], name: &str) -> Fallback {
@@ -292,13 +291,13 @@ pub(super) fn sections() -> [Section; 3] {
                 ),
                 of(
                     "reliability",
-                    DurationOrNever,
+                    DurationOr(NEVER),
                     Within(1e-3, 10.0),
                     "A packet that a `dccp` path lost is sent again up to this age; `never`: lost packets are not sent again.",
                 ),
                 of(
                     "keepalive",
-                    DurationOrNever,
+                    DurationOr(NEVER),
                     Within(0.1, 60.0),
                     "A path that has received nothing for so long is queried. A `tcp` path that does not answer is \
                  found by that alone. `never`: only paths with data in flight are watched.",

@@ -2,11 +2,14 @@
 
 use super::Fallback::{Absent, Preset, Required, Value};
 use super::Kind::{
-    Bytes, Capacity, Choice, Count, Decibel, Duration, Flag, List, Number, Table, Text,
+    Bytes, Capacity, Choice, Count, Decibel, Duration, DurationOr, Flag, List, Number, Table, Text,
 };
 use super::Range::{Any, Positive, Within};
 use super::top::MAX_TIME;
 use super::{Key, Section, key};
+
+/// The offset of a trace that each seed draws.
+const RANDOM: &str = "random";
 
 const BLER: Key = key(
     "bler",
@@ -183,10 +186,12 @@ pub(super) static SECTIONS: &[Section] = &[
             ),
             key(
                 "offset",
-                Duration,
-                Value("0 s"),
+                DurationOr(RANDOM),
+                Value(RANDOM),
                 Within(0.0, MAX_TIME),
-                "Where the run begins.",
+                "Where in the trace the run begins; `random`: each seed draws it, from the beginning \
+                 to the latest place at which the trace lasts as long as the run (0 s where it is \
+                 not longer). `--trace-offset` replaces it.",
             ),
             key(
                 "bler",

@@ -11,8 +11,8 @@ mod tests;
 
 pub(crate) use quantity::{Frequency, Quantity};
 use values::{
-    capacity, choice, count, duration_or_never, flag, in_range, number, quantity, text,
-    unit_fault_of, wrong_type,
+    capacity, choice, count, duration_or, flag, in_range, number, quantity, text, unit_fault_of,
+    wrong_type,
 };
 
 use crate::document::{Node, Table, Value, parse_value};
@@ -21,7 +21,6 @@ use crate::experiment::is_custom;
 use crate::keys::{Fallback, Key, Kind, Section, keys, section};
 use crate::resolved::{Resolved, ResolvedValue};
 use crate::source::Position;
-use multipath::tunnel::NEVER;
 use queue::Capacity;
 use units::Duration;
 
@@ -223,13 +222,27 @@ impl<'a> Reader<'a> {
         Ok(value)
     }
 
-    /// A time, or none for never.
-    pub(crate) fn duration_or_never(&mut self, name: &str) -> Checked<Option<Duration>> {
-        let value = self.value(name, duration_or_never)?;
+    /// A time, or none for the word that the key may have instead.
+    pub(crate) fn duration_or(&mut self, name: &str) -> Checked<Option<Duration>> {
+        let value = self.value(name, duration_or)?;
         let value = self.must(name, value)?;
-        let text = value.map_or(NEVER.to_owned(), |time| time.to_string());
-        self.put(name, ResolvedValue::Text(text));
+        self.put_duration_or(name, value);
         Ok(value)
+    }
+
+    /// The same of a value that stands elsewhere, for example on the command line.
+    pub(crate) fn duration_or_of(&mut self, name: &str, node: &Node) -> Checked<Option<Duration>> {
+        let value = duration_or(self.key(name), node)?;
+        self.put_duration_or(name, value);
+        Ok(value)
+    }
+
+    fn put_duration_or(&mut self, name: &str, value: Option<Duration>) {
+        let text = match (value, self.key(name).kind) {
+            (None, Kind::DurationOr(word)) => word.to_owned(),
+            (value, _) => value.unwrap_or_default().to_string(),
+        };
+        self.put(name, ResolvedValue::Text(text));
     }
 
     /// A whole number, or what crate `ran` presets.

@@ -4,7 +4,6 @@ use super::Quantity;
 use crate::document::{Node, Value};
 use crate::error::{Checked, Fault, either, fault};
 use crate::keys::{Key, Kind, Range};
-use multipath::tunnel::NEVER;
 use queue::Capacity;
 use units::{Bytes, Duration, Packets, ParseUnitError, UnitProblem};
 
@@ -12,7 +11,7 @@ use units::{Bytes, Duration, Packets, ParseUnitError, UnitProblem};
 fn described(kind: Kind) -> (&'static str, &'static str) {
     match kind {
         Kind::Duration => ("a time", "10 ms"),
-        Kind::DurationOrNever => ("a time, or \"never\"", "10 ms"),
+        Kind::DurationOr(_) => ("a time", "10 ms"),
         Kind::Bytes => ("a size", "200 MB"),
         Kind::BitRate => ("a data rate", "15 Mbit/s"),
         Kind::Frequency => ("a frequency", "28 GHz"),
@@ -50,7 +49,10 @@ pub(super) fn wrong_type(key: &Key, node: &Node) -> Box<Fault> {
     } else {
         example.to_owned()
     };
-    let expected = format!("expected {what}, for example {example}");
+    let expected = match key.kind {
+        Kind::DurationOr(word) => format!("expected {what}, for example {example}, or \"{word}\""),
+        _ => format!("expected {what}, for example {example}"),
+    };
     match node.value {
         Value::Integer(_) | Value::Float(_) if quoted && !matches!(key.kind, Kind::Text) => fault(
             node.at,
@@ -90,10 +92,10 @@ pub(super) fn quantity<Q: Quantity>(key: &'static Key, node: &Node) -> Checked<Q
     Ok(value)
 }
 
-/// A time, or none for never.
-pub(super) fn duration_or_never(key: &'static Key, node: &Node) -> Checked<Option<Duration>> {
-    match &node.value {
-        Value::String(text) if text == NEVER => Ok(None),
+/// A time, or none for the word that the key may have instead.
+pub(super) fn duration_or(key: &'static Key, node: &Node) -> Checked<Option<Duration>> {
+    match (&node.value, key.kind) {
+        (Value::String(text), Kind::DurationOr(word)) if text == word => Ok(None),
         _ => quantity(key, node).map(Some),
     }
 }
@@ -112,7 +114,12 @@ pub(super) fn unit_fault_of(
 ) -> Box<Fault> {
     let (what, example) = described(kind);
     let given = format!("\"{}\" = \"{}\"", key.name, error.text);
-    let expected = format!("expected {what}, for example \"{example}\"");
+    let expected = match kind {
+        Kind::DurationOr(word) => {
+            format!("expected {what}, for example \"{example}\", or \"{word}\"")
+        }
+        _ => format!("expected {what}, for example \"{example}\""),
+    };
     match &error.problem {
         UnitProblem::UnknownUnit { unit, known } => {
             fault(node.at, format!("{given} has the unknown unit \"{unit}\""))

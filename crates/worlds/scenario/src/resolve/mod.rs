@@ -8,6 +8,7 @@ mod pep;
 mod queues;
 mod reports;
 mod site;
+mod trace;
 mod tunnel;
 mod ue;
 
@@ -19,10 +20,10 @@ use crate::load::Document;
 use crate::reader::Reader;
 use crate::resolved::{Resolved, ResolvedValue};
 use crate::source::Position;
-pub(crate) use channel::{Traces, bytes};
 use radio::moving::RangeWarning;
 use recovery::{UnknownValidation, Validation};
 use site::Site;
+pub(crate) use trace::{Traces, bytes};
 use tunnel::Tunnel;
 use units::{BitRate, Duration};
 
@@ -60,9 +61,11 @@ pub(crate) fn experiment(cx: &mut Context<'_>, root: &Table) -> Checked<Made> {
         source: 0,
         offset: 0,
     };
+    let mut root = root.clone();
+    trace::choose_radio(cx, &mut root)?;
     let node = Node {
         at: start,
-        value: crate::document::Value::Table(root.clone()),
+        value: crate::document::Value::Table(root),
     };
     let mut top = Reader::open("", "the scenario", Some(&node), start)?;
     let name = match top.optional_text("name")? {
@@ -73,7 +76,14 @@ pub(crate) fn experiment(cx: &mut Context<'_>, root: &Table) -> Checked<Made> {
     let description = top.text("description")?;
     let seed = top.count("seed")?;
     let repeats = top.count("repeats")?;
-    let duration = top.quantity::<Duration>("duration")?;
+    let duration = match top.duration_or("duration")? {
+        Some(duration) => duration,
+        None => {
+            let duration = trace::duration(cx, top.given("ue"), top.place("duration"))?;
+            top.put("duration", ResolvedValue::Text(duration.to_string()));
+            duration
+        }
+    };
     cx.duration = duration;
     let sample_interval = top.quantity::<Duration>("sample-interval")?;
     samples(&top, duration, sample_interval)?;
@@ -236,7 +246,7 @@ fn with_background(access: Access, ues: &[crate::UeSpec]) -> Checked<AccessSpec>
             ..
         } => {
             if let Some(at) = background_trace {
-                spec.background = channel::load_of(ues, at)?;
+                spec.background = trace::load_of(ues, at)?;
             }
             Ok(AccessSpec::Cell(spec))
         }

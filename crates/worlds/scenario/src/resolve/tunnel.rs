@@ -107,7 +107,7 @@ fn connection(reader: &mut Reader<'_>) -> Checked<TunnelConfig> {
             // all others depend on it
             Setting::Rule(_) => {}
             Setting::Duration(time) => *time = reader.quantity_or(key, *time)?,
-            Setting::Optional(time) => *time = reader.duration_or_never(key)?,
+            Setting::Optional(time) => *time = reader.duration_or(key)?,
             Setting::Packets(packets) => *packets = Packets::new(reader.count(key)?),
             Setting::Flag(flag) => {
                 *flag = reader.optional_flag(key)?.unwrap_or(*flag);

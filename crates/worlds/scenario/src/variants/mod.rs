@@ -33,6 +33,8 @@ pub struct Overrides {
     pub set: Vec<(String, String)>,
     /// The trace of every channel of kind `trace`, relative to the working directory.
     pub trace: Option<PathBuf>,
+    /// Where in the trace every channel of kind `trace` begins: a time with its unit, or `random`.
+    pub trace_offset: Option<String>,
     /// Seed of the first repeat.
     pub seed: Option<u64>,
     /// Number of repeats.

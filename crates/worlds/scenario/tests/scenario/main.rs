@@ -15,3 +15,4 @@ mod refusals_cdbe;
 mod refusals_meld;
 mod refusals_tunnel;
 mod shipped;
+mod traces;

@@ -285,6 +285,8 @@ fn trace_drive_runs_on_recorded_traces_of_every_format() {
         let AccessSpec::Cell(cell) = &e.access else {
             panic!("a cell")
         };
+        let is_nr = cell.config.rat != ran::Rat::Lte;
+        assert_eq!(is_nr, name.contains("5g/") || is_log, "{name}");
         assert_eq!(
             matches!(cell.background, LoadSpec::Trace(_)),
             is_log,

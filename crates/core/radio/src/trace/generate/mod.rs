@@ -148,6 +148,7 @@ pub fn generate(kind: Kind, duration: Duration, seed: u64) -> Result<Trace, Gene
     Ok(Trace {
         source,
         format: kind.format(),
+        networks: content.networks(),
         content,
         notes: Vec::new(),
     })

@@ -2,7 +2,7 @@
 
 use super::capacity::outage;
 use super::{CellParameters, Playback, PlaybackError, WithoutCqi, default_policy};
-use crate::trace::{Network, Quality, Trace};
+use crate::trace::{Network, Quality, QualitySample, Trace};
 use crate::{Channel, ChannelState, Link};
 use units::{Cqi, Duration, Instant, Mcs};
 
@@ -94,6 +94,23 @@ impl Channel for HeldChannel {
     }
 }
 
+/// The samples, and how long each holds.
+fn with_times(quality: &Quality) -> impl Iterator<Item = (&QualitySample, Duration)> {
+    let samples = &quality.samples;
+    let ends = samples.iter().skip(1).map(|next| next.at);
+    let ends = ends.chain([quality.duration]);
+    samples
+        .iter()
+        .zip(ends)
+        .map(|(sample, end)| (sample, end - sample.at))
+}
+
+/// For how long a trace has no CQI: what is cut out where such rows are skipped.
+pub(super) fn skipped(quality: &Quality) -> Duration {
+    let without = with_times(quality).filter(|(sample, _)| sample.cqi.is_none());
+    without.map(|(_, held)| held).sum()
+}
+
 /// The steps of a CQI trace, and how long they last.
 pub(super) fn quality_steps(
     trace: &Trace,
@@ -118,18 +135,14 @@ pub(super) fn quality_steps(
     };
     let mut steps = Vec::with_capacity(quality.samples.len());
     let mut skipped = Duration::ZERO;
-    for (i, sample) in quality.samples.iter().enumerate() {
+    for (sample, held) in with_times(quality) {
         let older = sample.network == Network::Older;
         let cqi = match (sample.cqi, playback.without_cqi) {
             (Some(cqi), _) => Some(cqi),
             (None, WithoutCqi::Hold) => Some(last),
             (None, WithoutCqi::OutageOnOlderNetwork) => (!older).then_some(last),
             (None, WithoutCqi::Skip) => {
-                let next = quality
-                    .samples
-                    .get(i + 1)
-                    .map_or(quality.duration, |next| next.at);
-                skipped += next - sample.at;
+                skipped += held;
                 continue;
             }
         };

@@ -242,6 +242,15 @@ impl Trace {
             .duration(playback.tick * u64::from(playback.hold_ticks))
     }
 
+    /// How long one lap of the trace lasts when it is played so: without the rows that are skipped.
+    pub fn lap(&self, playback: &Playback) -> Duration {
+        let whole = self.duration_with(playback);
+        match (&self.content, playback.without_cqi) {
+            (Content::Quality(quality), WithoutCqi::Skip) => whole - held::skipped(quality),
+            _ => whole,
+        }
+    }
+
     /// How long the trace lasts with the usual playback.
     pub fn duration(&self) -> Duration {
         self.duration_with(&Playback::default())

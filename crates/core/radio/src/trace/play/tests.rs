@@ -327,6 +327,12 @@ fn rows_without_cqi() {
         mcs_each_second(&skip, 4),
         [Some(27), Some(0), Some(2), Some(27)]
     );
+    let lap = |playback| trace(CQIS).lap(playback);
+    let whole = Duration::from_secs(6);
+    assert_eq!(
+        [lap(&outage), lap(&hold), lap(&skip)],
+        [whole, whole, whole / 2]
+    );
 }
 
 #[test]

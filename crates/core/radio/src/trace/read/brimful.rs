@@ -52,10 +52,7 @@ pub(super) fn read(input: &Input<'_>) -> Result<Found, TraceError> {
         return Err(table.no_column("of values", "cqi, rate_bps, packets or packets_per_tick"));
     };
     input.refuse_series()?;
-    Ok(Found {
-        content,
-        notes: Vec::new(),
-    })
+    Ok(Found::new(content, Vec::new()))
 }
 
 /// Checks the first line and returns the duration, where it states it.

@@ -61,8 +61,5 @@ pub(super) fn read(input: &Input<'_>) -> Result<Found, TraceError> {
         steps: steps.into(),
         duration,
     });
-    Ok(Found {
-        content,
-        notes: Vec::new(),
-    })
+    Ok(Found::new(content, Vec::new()))
 }

@@ -9,7 +9,7 @@ mod ucc;
 
 use super::error::listed;
 use super::format::detect;
-use super::{Content, Format, Trace, TraceError};
+use super::{Content, Format, NetworkTimes, Trace, TraceError};
 use units::{BitRate, Bytes, Duration, Packets};
 
 /// The largest file that is read.
@@ -35,7 +35,19 @@ pub struct ReadOptions {
 /// What a reader found.
 struct Found {
     content: Content,
+    networks: NetworkTimes,
     notes: Vec<String>,
+}
+
+impl Found {
+    fn new(content: Content, notes: Vec<String>) -> Self {
+        let networks = content.networks();
+        Self {
+            content,
+            networks,
+            notes,
+        }
+    }
 }
 
 /// What a reader is given.
@@ -96,10 +108,15 @@ pub fn read(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Trace, Tr
         Format::Brimful => brimful::read(&input),
     };
     match found {
-        Ok(Found { content, notes }) => Ok(Trace {
+        Ok(Found {
+            content,
+            networks,
+            notes,
+        }) => Ok(Trace {
             source: name.to_owned(),
             format,
             content,
+            networks,
             notes,
         }),
         Err(error) => Err(match detect(name, text) {

@@ -100,10 +100,7 @@ pub(super) fn read(input: &Input<'_>) -> Result<Found, TraceError> {
         slots,
         rnti,
     };
-    Ok(Found {
-        content: Content::Dci(log),
-        notes,
-    })
+    Ok(Found::new(Content::Dci(log), notes))
 }
 
 /// A series is `rnti=25250` or just the number.

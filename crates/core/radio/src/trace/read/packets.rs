@@ -51,10 +51,7 @@ pub(super) fn read(input: &Input<'_>) -> Result<Found, TraceError> {
     let content = Content::PacketsPerTick(PacketsPerTick {
         values: values.into(),
     });
-    Ok(Found {
-        content,
-        notes: Vec::new(),
-    })
+    Ok(Found::new(content, Vec::new()))
 }
 
 fn number(input: &Input<'_>, line: Line<'_>, field: &str, max: u64) -> Result<u64, TraceError> {

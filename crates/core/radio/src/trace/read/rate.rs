@@ -92,13 +92,13 @@ pub(super) fn read(input: &Input<'_>) -> Result<Found, TraceError> {
     if duration > MAX_DURATION {
         return Err(super::too_long(input.file, duration));
     }
-    Ok(Found {
-        content: Content::Rate(Rates {
+    Ok(Found::new(
+        Content::Rate(Rates {
             steps: steps.into(),
             duration,
         }),
         notes,
-    })
+    ))
 }
 
 fn rate_columns<'h>(header: &'h [Field<'_>]) -> impl Iterator<Item = (usize, f64)> + 'h {

@@ -13,7 +13,9 @@
 
 use super::{Found, Input, MAX_DURATION, MAX_RATE, bit_rate};
 use crate::trace::text::{Place, Row, Table, empty, lines};
-use crate::trace::{Content, Network, Quality, QualitySample, RateStep, Rates, TraceError};
+use crate::trace::{
+    Content, Network, NetworkTimes, Quality, QualitySample, RateStep, Rates, TraceError,
+};
 use units::{BitRate, Cqi, Decibel, Duration};
 
 /// The columns that can be chosen.
@@ -35,10 +37,15 @@ fn read_quality(input: &Input<'_>) -> Result<Found, TraceError> {
     let mut table = Table::new(input.file, lines(input.text))?;
     let (time, cqi) = (table.column("Timestamp")?, table.column("CQI")?);
     let (network, snr) = (table.column("NetworkMode")?, table.find("SNR"));
+    let received = table.find("DL_bitrate");
+    let mut fastest: f64 = 0.0;
     let mut clock = Clock::default();
     let mut samples = Vec::new();
     while let Some(row) = table.next_row()? {
         clock.add(&row, time)?;
+        // not played: what cannot be read of it spoils nothing
+        let kbps = received.and_then(|column| row.text(column).parse::<f64>().ok());
+        fastest = fastest.max(kbps.filter(|kbps| kbps.is_finite()).unwrap_or(0.0));
         samples.push(QualitySample {
             at: Duration::ZERO,
             cqi: given(&row, cqi, |place, text| place.whole(text, 15))?
@@ -70,25 +77,34 @@ fn read_quality(input: &Input<'_>) -> Result<Found, TraceError> {
     if missing > 0 {
         notes.push(format!("{missing} of {} rows have no CQI", samples.len()));
     }
+    if fastest > 0.0 {
+        let fastest = bit_rate(fastest.min(MAX_RATE.as_bps() as f64 / 1e3), 1e3);
+        notes.push(format!(
+            "the phone received up to {:.1} Mbit/s; --series DL_bitrate plays what it received",
+            fastest.as_mbps_f64()
+        ));
+    }
     let content = Content::Quality(Quality {
         samples: samples.into(),
         duration,
     });
-    Ok(Found { content, notes })
+    Ok(Found::new(content, notes))
 }
 
 fn read_rate(input: &Input<'_>, series: &str) -> Result<Found, TraceError> {
     let mut table = Table::new(input.file, lines(input.text))?;
     let (time, rate) = (table.column("Timestamp")?, table.column(series)?);
+    let mode = table.find("NetworkMode");
     let most_kbps = MAX_RATE.as_bps() as f64 / 1e3;
     let mut clock = Clock::default();
-    let mut rates = Vec::new();
+    let (mut rates, mut networks) = (Vec::new(), Vec::new());
     while let Some(row) = table.next_row()? {
         clock.add(&row, time)?;
         let kbps = given(&row, rate, |place, text| {
             place.decimal(text, 0.0, most_kbps)
         })?;
         rates.push(kbps.map(|kbps| bit_rate(kbps, 1e3)));
+        networks.push(mode.map_or(Network::Unknown, |mode| network_of(row.text(mode))));
     }
     let (starts, duration) = clock.spread(input.file)?;
     let Some(first) = rates.iter().flatten().next() else {
@@ -101,6 +117,7 @@ fn read_rate(input: &Input<'_>, series: &str) -> Result<Found, TraceError> {
     };
     let mut held: BitRate = *first;
     let mut steps = Vec::with_capacity(rates.len());
+    let networks = NetworkTimes::of(starts.iter().copied().zip(networks), duration);
     for (rate, at) in rates.iter().zip(starts) {
         held = rate.unwrap_or(held);
         steps.push(RateStep { at, rate: held });
@@ -114,6 +131,7 @@ fn read_rate(input: &Input<'_>, series: &str) -> Result<Found, TraceError> {
             steps: steps.into(),
             duration,
         }),
+        networks,
         notes,
     })
 }

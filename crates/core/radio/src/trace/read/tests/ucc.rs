@@ -43,7 +43,30 @@ fn ucc_spreads_a_second_and_holds_over_gaps() {
         (5000, None, None, Network::Older),
     ];
     assert_eq!(seen, expected);
-    assert_eq!(trace.notes, ["2 of 4 rows have no CQI"]);
+    assert_eq!(
+        trace.notes,
+        [
+            "2 of 4 rows have no CQI",
+            "the phone received up to 0.3 Mbit/s; --series DL_bitrate plays what it received"
+        ]
+    );
+}
+
+/// 1.5 s on 5G, 3.5 s on LTE (over the gap), the last second on HSPA+; the same for CQI and rate.
+#[test]
+fn ucc_states_the_networks_by_time() {
+    for trace in [read_any(UCC), read_series(UCC, "DL_bitrate")] {
+        let networks = trace.unwrap().networks;
+        assert_eq!(networks.nr, Duration::from_millis(1500));
+        assert_eq!(networks.lte, Duration::from_millis(3500));
+        assert_eq!(networks.older, Duration::from_secs(1));
+        assert!(networks.unknown.is_zero() && networks.is_known());
+        assert_eq!(networks.share(Network::Nr), 0.25);
+        assert_eq!(networks.to_string(), "LTE 58.3 %, 5G 25.0 %, older 16.7 %");
+    }
+    let unknown = read_any("1\n2\n").unwrap().networks;
+    assert!(!unknown.is_known());
+    assert_eq!(unknown.to_string(), "not recorded");
 }
 
 #[test]

@@ -1,0 +1,186 @@
+//! What a result was made on, how it varied and what its intervals are of, in words.
+
+use crate::table::{Column, Table};
+use crate::text::number;
+use crate::{Report, Variant};
+use core::fmt::Write;
+use scenario::{Summary, TraceSummary};
+
+/// Most traces that are listed of a variant.
+const MAX_TRACES: usize = 8;
+/// Most offsets that are listed of a trace.
+const MAX_OFFSETS: usize = 10;
+
+/// The table: a row for each condition that all variants share, and for one in which they differ a row
+/// for each variant.
+pub(crate) fn conditions_table(report: &Report<'_>) -> Table {
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    if let [first, ..] = report.variants.as_slice() {
+        for name in names(&report.variants) {
+            let of = |variant: &Variant<'_>| value(&conditions(variant.summary), &name);
+            let shared = of(first);
+            if report.variants.iter().all(|variant| of(variant) == shared) {
+                rows.push(vec![name, shared]);
+                continue;
+            }
+            let differing = report.variants.iter().map(|variant| (variant, of(variant)));
+            let filled = differing.filter(|(_, value)| !value.is_empty());
+            rows.extend(
+                filled.map(|(variant, value)| vec![format!("{name}, {}", variant.label), value]),
+            );
+        }
+    }
+    Table {
+        title: "What it ran on".to_owned(),
+        columns: vec![Column::text(""), Column::text("")],
+        rows,
+    }
+}
+
+/// A name and what holds.
+type Condition = (String, String);
+
+/// The names of all variants' conditions, in order.
+fn names(variants: &[Variant<'_>]) -> Vec<String> {
+    let mut names = Vec::new();
+    for (name, _) in variants.iter().flat_map(|v| conditions(v.summary)) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    // notes are last, however few variants have them
+    names.sort_by_key(|name| name.starts_with("note"));
+    names
+}
+
+fn value(conditions: &[Condition], name: &str) -> String {
+    let found = conditions.iter().find(|(of, _)| of == name);
+    found.map_or(String::new(), |(_, value)| value.clone())
+}
+
+fn conditions(summary: &Summary) -> Vec<Condition> {
+    let mut all: Vec<Condition> = Vec::new();
+    let mut add = |name: &str, value: String| all.push((name.to_owned(), value));
+    if let Some(radio) = &summary.radio {
+        add("radio", radio.clone());
+    }
+    let several = summary.traces.len() > 1;
+    for trace in summary.traces.iter().take(MAX_TRACES) {
+        let of = |what: &str| match several {
+            true => format!("{what} of {}", trace.ue),
+            false => what.to_owned(),
+        };
+        add(
+            &of("trace"),
+            format!("{}, recorded on: {}", trace.file, trace.recorded_on),
+        );
+        add(&of("span"), span(trace));
+    }
+    if summary.traces.len() > MAX_TRACES {
+        let more = summary.traces.len() - MAX_TRACES;
+        add("traces", format!("of {more} more users: in the JSON"));
+    }
+    add("seeds", seeds(summary));
+    add("each seed draws", drawn(summary));
+    add("intervals", intervals(summary));
+    for (i, note) in summary.notes.iter().enumerate() {
+        let name = match i {
+            0 => "note".to_owned(),
+            i => format!("note {}", i + 1),
+        };
+        add(&name, note.clone());
+    }
+    all
+}
+
+fn seeds(summary: &Summary) -> String {
+    let last = summary
+        .seed
+        .saturating_add((summary.repeats as u64).saturating_sub(1));
+    match summary.repeats {
+        0 | 1 => summary.seed.to_string(),
+        _ => format!("{} to {last}", summary.seed),
+    }
+}
+
+/// `60 of 2597 s used in each of 3 repeats, from 17.2, 810.9, 1204 s; 180 s in all`.
+fn span(trace: &TraceSummary) -> String {
+    let (used, duration) = (seconds(trace.used_s), seconds(trace.duration_s));
+    let offsets = &trace.offsets_s;
+    let Some(first) = offsets.first() else {
+        return format!("{used} of {duration} s used");
+    };
+    let is_fixed = offsets.iter().all(|offset| offset == first);
+    if is_fixed {
+        let same = match offsets.len() {
+            1 => "",
+            _ => ", the same in every repeat",
+        };
+        return format!(
+            "{used} of {duration} s used, from {} s{same}",
+            seconds(*first)
+        );
+    }
+    let from = match offsets.len() {
+        few if few <= MAX_OFFSETS => {
+            let listed: Vec<String> = offsets.iter().map(|offset| seconds(*offset)).collect();
+            listed.join(", ")
+        }
+        _ => {
+            let low = offsets.iter().copied().fold(f64::INFINITY, f64::min);
+            let high = offsets.iter().copied().fold(0.0, f64::max);
+            format!("{} to {}", seconds(low), seconds(high))
+        }
+    };
+    format!(
+        "{used} of {duration} s used in each of {} repeats, from {from} s; {} s in all",
+        offsets.len(),
+        seconds(trace.covered_s)
+    )
+}
+
+/// Seconds to the millisecond, without zeros that say nothing.
+fn seconds(value: f64) -> String {
+    let text = format!("{value:.3}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    text.to_owned()
+}
+
+fn drawn(summary: &Summary) -> String {
+    match (summary.drawn.as_slice(), summary.distinct_repeats) {
+        ([], 0 | 1) => "nothing".to_owned(),
+        ([], _) if summary.real_time.is_some() => "nothing; real time differs by itself".to_owned(),
+        ([], _) => "nothing that the scenario states".to_owned(),
+        (drawn, _) => drawn.join(", "),
+    }
+}
+
+fn intervals(summary: &Summary) -> String {
+    let (repeats, distinct) = (summary.repeats, summary.distinct_repeats);
+    if repeats < 2 {
+        return "none: one repeat (--repeats 10 gives some)".to_owned();
+    }
+    if distinct < 2 {
+        return format!("of no meaning: all {repeats} repeats are alike");
+    }
+    let mut text = format!("95 %, Student's t over {repeats} repeats");
+    if distinct < repeats {
+        let _ = write!(text, ", of which {distinct} differ");
+    }
+    match summary.traces.as_slice() {
+        [] => {}
+        [trace] => {
+            let share = trace.covered_s / trace.duration_s * 100.0;
+            let share = number(share.min(100.0));
+            let _ = write!(
+                text,
+                "; they hold for this trace, of which {share} % was played, and for no other"
+            );
+        }
+        _ => text.push_str("; they hold for these traces, and for no others"),
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

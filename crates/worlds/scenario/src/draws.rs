@@ -1,0 +1,214 @@
+//! What the seed of a run draws.
+
+use crate::experiment::{
+    AccessSpec, AppSpec, ChannelSpec, Experiment, LinkSpec, LoadSpec, PepMode, UeSpec,
+};
+use crate::tunnel::TunnelAccess;
+use queue::DisciplineConfig;
+use radio::trace::{Content, Playback, Trace};
+use std::borrow::Cow;
+use units::{Duration, Streams};
+
+/// Offsets into a trace are drawn in whole steps of this, or of ticks where a trace has such.
+const OFFSET_STEP: Duration = Duration::from_millis(1);
+
+impl Experiment {
+    /// As the run of this seed has it: each flow begins by a part of its `start_jitter` later, each
+    /// trace by a part of its `offset_spread`.
+    pub fn drawn(&self, seed: u64) -> Cow<'_, Self> {
+        let jitters = self.flows.iter().any(|flow| !flow.start_jitter.is_zero());
+        if !jitters && !self.ues.iter().any(UeSpec::draws_offset) {
+            return Cow::Borrowed(self);
+        }
+        let mut drawn = self.clone();
+        let starts = Streams::new(seed).child("start");
+        for flow in &mut drawn.flows {
+            let part = starts.stream(&flow.name).uniform();
+            flow.start += flow.start_jitter.mul_f64(part);
+            flow.start_jitter = Duration::ZERO;
+        }
+        for ue in &mut drawn.ues {
+            let offset = ue.trace_offset(seed);
+            if let (
+                Some(offset),
+                ChannelSpec::Trace {
+                    playback,
+                    offset_spread,
+                    ..
+                },
+            ) = (offset, &mut ue.channel)
+            {
+                playback.offset = offset;
+                *offset_spread = Duration::ZERO;
+            }
+        }
+        Cow::Owned(drawn)
+    }
+
+    /// What a seed draws, in words; empty if all repeats are the same run. (A mechanism that the caller
+    /// supplies may draw more.)
+    pub fn draws(&self) -> Vec<&'static str> {
+        let draws = [
+            (
+                "where in the trace the run begins",
+                self.ues.iter().any(UeSpec::draws_offset),
+            ),
+            (
+                "when flows begin",
+                self.flows.iter().any(|flow| !flow.start_jitter.is_zero()),
+            ),
+            ("places and fading", self.draws_fading()),
+            ("block errors", self.ues.iter().any(UeSpec::draws_errors)),
+            ("the load of others", self.draws_load()),
+            ("losses and jitter of links", self.draws_losses()),
+            ("intervals of packets", self.draws_intervals()),
+            (
+                "choices of congestion controls and queues",
+                self.draws_choices(),
+            ),
+        ];
+        let drawn = draws.into_iter().filter(|(_, is_drawn)| *is_drawn);
+        drawn.map(|(what, _)| what).collect()
+    }
+
+    fn draws_fading(&self) -> bool {
+        self.ues.iter().any(|ue| {
+            matches!(
+                ue.channel,
+                ChannelSpec::Moving(_) | ChannelSpec::ConstantSinr { fades: Some(_), .. }
+            )
+        })
+    }
+
+    fn draws_load(&self) -> bool {
+        match &self.access {
+            AccessSpec::Cell(cell) => {
+                matches!(cell.background, LoadSpec::Random { share, .. } if share > 0.0 && share < 1.0)
+            }
+            AccessSpec::Link(_) => false,
+        }
+    }
+
+    /// All wired links but the path.
+    fn links(&self) -> impl Iterator<Item = &LinkSpec> {
+        let access = match &self.access {
+            AccessSpec::Link(link) => Some(link),
+            AccessSpec::Cell(_) => None,
+        };
+        let paths = self.tunnel.iter().flat_map(|tunnel| &tunnel.paths);
+        access
+            .into_iter()
+            .chain(paths.filter_map(|path| match &path.access {
+                TunnelAccess::Link(link) => Some(link),
+                TunnelAccess::Cell => None,
+            }))
+    }
+
+    fn draws_losses(&self) -> bool {
+        let of_cell = match &self.access {
+            AccessSpec::Cell(cell) => cell.config.harq_feedback_error > 0.0,
+            AccessSpec::Link(_) => false,
+        };
+        let of_reports = self.pep.reports.loss > 0.0 && matches!(self.pep.mode, PepMode::Rapid(_))
+            || self.meld.reports.loss > 0.0 && self.flows.iter().any(|flow| flow.meld.is_some());
+        let mut bearers = self.ues.iter().flat_map(|ue| &ue.bearers);
+        of_cell
+            || of_reports
+            || self.path.loss > 0.0
+            || !self.path.jitter.is_zero()
+            || self.links().any(|link| link.loss > 0.0)
+            || bearers.any(|bearer| bearer.loss > 0.0)
+    }
+
+    fn draws_intervals(&self) -> bool {
+        let is_drawn = |app: &AppSpec| matches!(app, AppSpec::Gaming { deviation, .. } if !deviation.is_zero());
+        self.flows.iter().any(|flow| is_drawn(&flow.app))
+    }
+
+    /// BBR draws when it probes, hashes of fair queueing have a salt, RED drops at random.
+    fn draws_choices(&self) -> bool {
+        let is_bbr = |name: &str| name.contains("bbr") || name == "ccid5";
+        let of_tunnel = self.tunnel.iter().flat_map(|tunnel| &tunnel.paths);
+        let of_cell = match &self.access {
+            AccessSpec::Cell(cell) => cell.config.queues.as_ref().is_some_and(|queues| {
+                let layers = [Some(&queues.upf), queues.sdap.as_ref(), Some(&queues.rlc)];
+                layers
+                    .into_iter()
+                    .flatten()
+                    .any(|queue| is_drawing(&queue.discipline))
+            }),
+            AccessSpec::Link(_) => false,
+        };
+        of_cell
+            || self.flows.iter().any(|flow| is_bbr(&flow.cc.name))
+            || of_tunnel.into_iter().any(|path| is_bbr(&path.cc))
+            || is_drawing(&self.path.queue)
+            || self.links().any(|link| is_drawing(&link.queue))
+    }
+}
+
+impl UeSpec {
+    /// Where in its trace the run of this seed begins; none without a trace.
+    pub fn trace_offset(&self, seed: u64) -> Option<Duration> {
+        let ChannelSpec::Trace {
+            trace,
+            playback,
+            offset_spread,
+            ..
+        } = &self.channel
+        else {
+            return None;
+        };
+        let part = Streams::new(seed)
+            .child("trace")
+            .stream(&self.name)
+            .uniform();
+        let step = step_of(trace, playback);
+        let drawn = offset_spread.mul_f64(part);
+        // a wrong tick is reported where the trace is played
+        let steps = drawn.as_nanos().checked_div(step.as_nanos()).unwrap_or(0);
+        Some(playback.offset + step * steps)
+    }
+
+    /// The seed draws where in its trace the run begins.
+    fn draws_offset(&self) -> bool {
+        matches!(self.channel, ChannelSpec::Trace { offset_spread, .. } if !offset_spread.is_zero())
+    }
+
+    /// Its channel loses blocks at random.
+    fn draws_errors(&self) -> bool {
+        match &self.channel {
+            ChannelSpec::ConstantMcs { bler, .. } | ChannelSpec::ConstantCqi { bler, .. } => {
+                *bler > 0.0
+            }
+            ChannelSpec::ConstantSinr { .. } | ChannelSpec::Moving(_) => true,
+            ChannelSpec::Trace {
+                trace, playback, ..
+            } => trace.gives_mcs() && playback.bler > 0.0,
+            ChannelSpec::Wired => false,
+        }
+    }
+}
+
+/// A queue that drops at random, or hashes flows with a salt.
+fn is_drawing(queue: &DisciplineConfig) -> bool {
+    match queue {
+        DisciplineConfig::Red(_)
+        | DisciplineConfig::Sfq(_)
+        | DisciplineConfig::FqCoDel(_)
+        | DisciplineConfig::DualPi2(_) => true,
+        DisciplineConfig::Classes(classes) => {
+            let mut classes = classes.classes.iter();
+            classes.any(|class| is_drawing(&class.discipline))
+        }
+        _ => false,
+    }
+}
+
+/// In what steps the offset into a trace is drawn.
+fn step_of(trace: &Trace, playback: &Playback) -> Duration {
+    match trace.content {
+        Content::PacketsPerTick(_) => playback.tick,
+        _ => OFFSET_STEP,
+    }
+}
