@@ -276,7 +276,11 @@ fn a_model_outside_its_range_is_named_once() {
         .succeeded();
     let note = "note: umi-street-canyon is for a height of the base station of 10 m, not 25 m";
     assert!(run.stderr.starts_with(note), "{run:?}");
-    assert_eq!(run.stderr.matches("umi-street-canyon").count(), 1, "{run:?}");
+    assert_eq!(
+        run.stderr.matches("umi-street-canyon").count(),
+        1,
+        "{run:?}"
+    );
     let arguments = [
         "compare",
         "s.toml",
@@ -285,12 +289,20 @@ fn a_model_outside_its_range_is_named_once() {
         "--json",
     ];
     let run = place.run(&arguments).succeeded();
-    assert_eq!(run.stderr.matches("umi-street-canyon").count(), 1, "{run:?}");
+    assert_eq!(
+        run.stderr.matches("umi-street-canyon").count(),
+        1,
+        "{run:?}"
+    );
     let fading = "sweep.ue.phone.channel.fading=[\"none\", \"eva\"]";
     let run = place
         .run(&["run", "s.toml", "--json", "--set", fading])
         .succeeded();
-    assert_eq!(run.stderr.matches("umi-street-canyon").count(), 1, "{run:?}");
+    assert_eq!(
+        run.stderr.matches("umi-street-canyon").count(),
+        1,
+        "{run:?}"
+    );
 }
 
 #[test]

@@ -64,7 +64,7 @@ fn ucc_states_the_networks_by_time() {
         assert_eq!(networks.share(Network::Nr), 0.25);
         assert_eq!(networks.to_string(), "LTE 58.3 %, 5G 25.0 %, older 16.7 %");
     }
-    let unknown = read_any("1\n2\n").unwrap().networks;
+    let unknown = read_any("5\n9\n").unwrap().networks;
     assert!(!unknown.is_known());
     assert_eq!(unknown.to_string(), "not recorded");
 }
