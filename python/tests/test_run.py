@@ -150,14 +150,17 @@ def test_a_wrong_dict_is_refused_by_its_keys(
 def test_refusals_are_those_of_the_command_line(tmp_path: Path, command: Command) -> None:
     file = tmp_path / "wrong.toml"
     file.write_text('[path]\nrttt = "1 ms"\n')
-    for arguments, settings in [([], {}), (["--set", "x=1"], {"x": 1}), (["--trace", "t"], None)]:
+    cases: list[tuple[list[str], dict[str, Any]]] = [
+        ([], {}),
+        (["--set", "x=1"], {"set": {"x": 1}}),
+        (["--trace", "t"], {"trace": "t"}),
+        (["--trace-offset", "somewhere"], {"trace_offset": "somewhere"}),
+    ]
+    for arguments, options in cases:
         ended = command("run", str(file), "--json", *arguments)
         assert ended.returncode == 2
         with pytest.raises(brimful.ScenarioError) as error:
-            if settings is None:
-                brimful.run(file, trace="t")
-            else:
-                brimful.run(file, set=settings)
+            brimful.run(file, **options)
         assert ended.stderr == f"error: {error.value}\n"
     assert isinstance(error.value, ValueError)
 

@@ -115,7 +115,7 @@ impl From<World> for runner::World {
 /// Which radio trace a command plays, and from where.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct RadioArgs {
-    /// Radio trace instead of the scenario's own
+    /// Radio trace instead of the scenario's own; `compare` takes a folder of traces
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
     /// Where in the radio trace a run begins: a time such as "60 s", or random, by its seed
@@ -124,7 +124,7 @@ pub(crate) struct RadioArgs {
 }
 
 /// What `run` and `compare` have in common.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct ExperimentArgs {
     /// Scenario file (TOML)
     pub(crate) file: PathBuf,

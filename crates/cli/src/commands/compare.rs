@@ -1,7 +1,7 @@
 //! `brimful compare`: variants of a scenario with the same seeds.
 
 use super::run::begin;
-use super::{changes, load, notes_after, print_notes, print_notes_of};
+use super::{changes, load, notes_after, print_notes, print_notes_of, traces};
 use crate::args::{CompareArgs, ExperimentArgs, World};
 use crate::execution::Execution;
 use crate::failure::Failure;
@@ -9,19 +9,23 @@ use crate::output::{self, Stdout, complain};
 use crate::settings::{Setting, combinations, label};
 use anyhow::anyhow;
 use runner::{Comparison, Finished, check_seeds, single};
-use scenario::Point;
+use scenario::{Point, RunResult};
 
 /// Runs all variants, prints them beside one another and writes their results.
 pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
     let options = &arguments.experiment;
     let worlds = worlds(arguments)?;
     let combinations = combinations(&arguments.vary).map_err(Failure::Input)?;
-    let points: Result<Vec<Point>, Failure> = combinations
+    let traces = traces::all(options)?;
+    let over_traces = combinations
         .iter()
-        .map(|settings| variant(options, settings))
+        .flat_map(|settings| traces.iter().map(move |trace| (settings, trace)));
+    let points: Result<Vec<Point>, Failure> = over_traces
+        .map(|(settings, trace)| variant(trace, settings))
         .collect();
     let points = points?;
-    check_seeds(&points, &combinations)?;
+    let firsts: Vec<Point> = points.iter().step_by(traces.len()).cloned().collect();
+    check_seeds(&firsts, &combinations)?;
     print_notes_of(&points);
     // interruptions are listened for before there is anything to put away
     let engine = Execution::new(options.threads, &points).with_lab_scale(options.lab_scale);
@@ -42,16 +46,11 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
     let results: Result<Vec<_>, Failure> = worlds.iter().map(run_in).collect();
     drop(engine);
     let mut results: Vec<_> = results?.into_iter().map(Vec::into_iter).collect();
-    for (settings, point) in combinations.iter().zip(&points) {
+    for (settings, points) in combinations.iter().zip(points.chunks(traces.len())) {
         for (&world, results) in worlds.iter().zip(&mut results) {
             let settings = in_world(settings, world, worlds.len());
-            let runs = results.next().unwrap_or_default();
-            finished.push(Finished::new(
-                label(&settings),
-                world.into(),
-                point.clone(),
-                runs,
-            ));
+            let runs = points.iter().cloned().zip(results);
+            finished.extend(of_variant(label(&settings), world, runs.collect()));
             variants.push(settings);
         }
     }
@@ -97,6 +96,21 @@ fn in_world(settings: &[Setting], world: World, worlds: usize) -> Vec<Setting> {
         settings.push(("world".to_owned(), world.name().to_owned()));
     }
     settings
+}
+
+/// The results of a variant, over one trace or several.
+fn of_variant(
+    label: String,
+    world: World,
+    mut runs: Vec<(Point, Vec<RunResult>)>,
+) -> Option<Finished> {
+    match runs.len() {
+        1 => {
+            let (point, runs) = runs.pop()?;
+            Some(Finished::new(label, world.into(), point, runs))
+        }
+        _ => Finished::over_traces(label, world.into(), runs),
+    }
 }
 
 /// The single point of a variant.

@@ -16,6 +16,7 @@ mod show;
 mod sweep;
 mod top;
 mod trace;
+mod traces;
 pub(crate) mod tunnel;
 
 use crate::args::{Command, ExperimentArgs};

@@ -309,3 +309,90 @@ fn the_tables_state_what_a_result_ran_on() {
     let text = place.run(&["trace", "info", "t"]).succeeded().stdout;
     assert!(text.contains("networks    5G 100.0 %"), "{text}");
 }
+
+/// Three traces of one rate each: their repeats differ little, the traces much. The interval is that of
+/// three values, whatever the number of repeats.
+#[test]
+fn over_a_folder_a_trace_is_one_value_of_the_interval() {
+    let place = Place::new().with("s.toml", OVER_TRACE);
+    let folder = place.path("traces");
+    std::fs::create_dir(&folder).expect("a folder");
+    let mbps = [4.0, 8.0, 12.0];
+    for rate in mbps {
+        let text = format!("time_s,rate_mbps\n0,{rate}\n20,{rate}\n");
+        std::fs::write(folder.join(format!("{rate:02}.csv")), text).expect("written");
+    }
+    std::fs::write(folder.join("README.md"), "no trace").expect("written");
+    let compare = [
+        "compare",
+        "s.toml",
+        "--vary",
+        "pep.mode=none,split",
+        "--json",
+    ];
+    let over = |repeats: &str| {
+        let more = ["--trace", "traces", "--repeats", repeats];
+        place
+            .run(&[compare.as_slice(), &more].concat())
+            .succeeded()
+            .json()
+    };
+    let o = over("2");
+    let summary = &o["variants"][0]["summary"];
+    assert_eq!(
+        (&summary["unit"], &summary["units"]),
+        (&"trace".into(), &3.into())
+    );
+    assert_eq!(summary["repeats"], 6);
+    let traces = summary["traces"].as_array().expect("a list");
+    let files: Vec<&str> = traces.iter().filter_map(|t| t["file"].as_str()).collect();
+    assert_eq!(files, ["traces/04.csv", "traces/08.csv", "traces/12.csv"]);
+    assert!(
+        traces
+            .iter()
+            .all(|t| t["offsets_s"].as_array().is_some_and(|o| o.len() == 2))
+    );
+    let goodput = &summary["flows"][0]["goodput_bps"];
+    let number = |value: &serde_json::Value| value.as_f64().expect("a number");
+    // the rates' mean is 8, their standard deviation 4, t(0.975, 2) = 4.303: 9.94 Mbit/s at full use
+    let (mean, ci95) = (number(&goodput["mean"]), number(&goodput["ci95"]));
+    let used = mean / 8e6;
+    assert!((0.7..1.0).contains(&used), "{goodput}");
+    let expected = 9.94e6 * used;
+    assert!((ci95 / expected - 1.0).abs() < 0.2, "{ci95} {expected}");
+    let ratio = &o["comparison"][0]["ratio"];
+    assert_eq!(ratio["pairs"], 3, "{ratio}");
+
+    let run = place.run(&["run", "s.toml", "--trace", "traces"]);
+    assert_eq!(run.code, Some(2), "{run:?}");
+    assert!(run.stderr.contains("brimful compare"), "{run:?}");
+}
+
+#[test]
+fn a_folder_without_several_traces_is_refused() {
+    let place = Place::new()
+        .with("s.toml", OVER_TRACE)
+        .with("README.md", "");
+    std::fs::create_dir(place.path("traces")).expect("a folder");
+    let compare = [
+        "compare",
+        "s.toml",
+        "--vary",
+        "pep.mode=none,split",
+        "--trace",
+        "traces",
+    ];
+    let none = place.run(&compare);
+    assert_eq!(none.code, Some(2), "{none:?}");
+    assert!(none.stderr.contains("the folder has no traces"), "{none:?}");
+    std::fs::write(place.path("traces/a.csv"), steps()).expect("written");
+    let one = place.run(&compare);
+    assert_eq!(one.code, Some(2), "{one:?}");
+    assert!(one.stderr.contains("the folder has one trace"), "{one:?}");
+    // what is no trace is reported by its name
+    std::fs::write(place.path("traces/b.csv"), "nonsense").expect("written");
+    let bad = place.run(&compare);
+    assert_eq!(bad.code, Some(2), "{bad:?}");
+    assert!(bad.stderr.contains("traces/b.csv"), "{bad:?}");
+    assert_eq!(place.names(), ["README.md", "s.toml", "traces"]);
+}

@@ -65,10 +65,12 @@ fn conditions(summary: &Summary) -> Vec<Condition> {
         add("radio", radio.clone());
     }
     let several = summary.traces.len() > 1;
-    for trace in summary.traces.iter().take(MAX_TRACES) {
-        let of = |what: &str| match several {
-            true => format!("{what} of {}", trace.ue),
-            false => what.to_owned(),
+    let by_trace = summary.unit == "trace";
+    for (trace, number) in summary.traces.iter().take(MAX_TRACES).zip(1..) {
+        let of = |what: &str| match (by_trace, several) {
+            (true, _) => format!("{what} {number}"),
+            (false, true) => format!("{what} of {}", trace.ue),
+            (false, false) => what.to_owned(),
         };
         add(
             &of("trace"),
@@ -78,7 +80,7 @@ fn conditions(summary: &Summary) -> Vec<Condition> {
     }
     if summary.traces.len() > MAX_TRACES {
         let more = summary.traces.len() - MAX_TRACES;
-        add("traces", format!("of {more} more users: in the JSON"));
+        add("traces", format!("{more} more: in the JSON"));
     }
     add("seeds", seeds(summary));
     add("each seed draws", drawn(summary));
@@ -94,12 +96,16 @@ fn conditions(summary: &Summary) -> Vec<Condition> {
 }
 
 fn seeds(summary: &Summary) -> String {
+    let (repeats, each) = match summary.unit {
+        "trace" => (summary.repeats / summary.units.max(1), ", for each trace"),
+        _ => (summary.repeats, ""),
+    };
     let last = summary
         .seed
-        .saturating_add((summary.repeats as u64).saturating_sub(1));
-    match summary.repeats {
-        0 | 1 => summary.seed.to_string(),
-        _ => format!("{} to {last}", summary.seed),
+        .saturating_add((repeats as u64).saturating_sub(1));
+    match repeats {
+        0 | 1 => format!("{}{each}", summary.seed),
+        _ => format!("{} to {last}{each}", summary.seed),
     }
 }
 
@@ -162,6 +168,16 @@ fn intervals(summary: &Summary) -> String {
     }
     if distinct < 2 {
         return format!("of no meaning: all {repeats} repeats are alike");
+    }
+    if summary.unit == "trace" {
+        let units = summary.units;
+        let each = match repeats / units.max(1) {
+            0 | 1 => String::new(),
+            each => format!(", each the mean of {each} repeats"),
+        };
+        return format!(
+            "95 %, Student's t over {units} traces{each}; they hold for traces like these"
+        );
     }
     let mut text = format!("95 %, Student's t over {repeats} repeats");
     if distinct < repeats {

@@ -78,6 +78,7 @@ pub(crate) fn run(seed: u64, delay: f64, steps: u32) -> RunResult {
     add("ue1", Metric::Cqi, cqi.collect());
     RunResult {
         seed,
+        unit: None,
         elapsed: Duration::from_millis(u64::from(steps) * 10),
         flows: names
             .iter()

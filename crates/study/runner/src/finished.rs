@@ -38,6 +38,38 @@ impl Finished {
         }
     }
 
+    /// Sums up what ran over several traces: a point and its repeats for each. One value of an interval is
+    /// a trace. None without any.
+    pub fn over_traces(
+        label: String,
+        world: World,
+        mut traces: Vec<(Point, Vec<RunResult>)>,
+    ) -> Option<Self> {
+        for (number, (_, runs)) in traces.iter_mut().enumerate() {
+            runs.iter_mut().for_each(|run| run.unit = Some(number));
+        }
+        let (points, runs): (Vec<Point>, Vec<Vec<RunResult>>) = traces.into_iter().unzip();
+        let runs = runs.concat();
+        let mut notes: Vec<String> = Vec::new();
+        for note in points.iter().flat_map(|point| &point.notes) {
+            if !notes.contains(note) {
+                notes.push(note.clone());
+            }
+        }
+        let experiments: Vec<_> = points.iter().map(|point| &point.experiment).collect();
+        let first = *experiments.first()?;
+        let summary = Summary::of(first, world.name(), &runs, VERSION);
+        let summary = summary.over(&experiments, &runs).with_notes(&notes);
+        let point = points.into_iter().next()?;
+        Some(Self {
+            label,
+            world,
+            summary,
+            point: Point { notes, ..point },
+            runs,
+        })
+    }
+
     /// What the statistics take.
     pub fn labelled(&self) -> Labelled<'_> {
         Labelled {

@@ -1,7 +1,7 @@
 //! Variants against the first of them, seed by seed.
 
 use crate::result::{FlowResult, RunResult};
-use crate::statistics::{Estimate, Ratio, estimate, paired_ratio};
+use crate::statistics::{Estimate, Ratio, estimate, ratio_of_units, unit_means};
 use serde::Serialize;
 
 /// A variant and its repeats.
@@ -87,6 +87,7 @@ pub fn compare(variants: &[Labelled<'_>]) -> Result<Vec<Compared>, CompareError>
                 base: base_seeds,
             });
         }
+        let units = RunResult::units(variant.runs);
         let flows = variant.runs.first().map_or(&[][..], |run| &run.flows);
         for flow in flows {
             for (metric, of) in METRICS {
@@ -100,9 +101,9 @@ pub fn compare(variants: &[Labelled<'_>]) -> Result<Vec<Compared>, CompareError>
                     variant: variant.label.to_owned(),
                     flow: flow.name.clone(),
                     metric,
-                    base: estimate(&base),
-                    value: estimate(&values),
-                    ratio: paired_ratio(&values, &base),
+                    base: estimate(&unit_means(&base, &units)),
+                    value: estimate(&unit_means(&values, &units)),
+                    ratio: ratio_of_units(&values, &base, &units),
                 });
             }
         }

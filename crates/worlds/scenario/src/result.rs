@@ -9,6 +9,9 @@ use units::{BitRate, Bytes, Duration, Instant};
 pub struct RunResult {
     /// Its seed.
     pub seed: u64,
+    /// The unit of variation that it belongs to with other repeats, such as a trace, by its number; none:
+    /// it is one itself (filled in by the caller).
+    pub unit: Option<usize>,
     /// Simulated (or real) time that passed.
     pub elapsed: Duration,
     /// Flows, in the experiment's order.
@@ -29,6 +32,19 @@ pub struct RunResult {
     pub real_time: Option<RealTime>,
     /// What the tunnel did, if there was one; of all users together.
     pub tunnel: Option<TunnelResult>,
+}
+
+impl RunResult {
+    /// The unit of each of several runs, as numbers from 0: two that are alike belong together.
+    pub fn units(runs: &[Self]) -> Vec<usize> {
+        let mut units: Vec<usize> = Vec::with_capacity(runs.len());
+        for (i, run) in runs.iter().enumerate() {
+            let last = units.last().copied();
+            let same = i > 0 && run.unit.is_some() && run.unit == runs[i - 1].unit;
+            units.push(last.map_or(0, |last| if same { last } else { last + 1 }));
+        }
+        units
+    }
 }
 
 /// How a run in real time kept time.

@@ -31,6 +31,17 @@ pub fn estimate(values: &[f64]) -> Estimate {
     }
 }
 
+/// The mean of the values of each unit, in order; `units` numbers that of each value, equal ones in a row.
+pub fn unit_means(values: &[f64], units: &[usize]) -> Vec<f64> {
+    let pairs: Vec<(usize, f64)> = units.iter().copied().zip(values.iter().copied()).collect();
+    let chunks = pairs.chunk_by(|a, b| a.0 == b.0);
+    let mean = |chunk: &[(usize, f64)]| {
+        let sum: f64 = chunk.iter().map(|(_, value)| value).sum();
+        sum / chunk.len() as f64
+    };
+    chunks.map(mean).collect()
+}
+
 /// A ratio with its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Ratio {
@@ -42,26 +53,34 @@ pub struct Ratio {
     pub low: f64,
     /// At most this.
     pub high: f64,
-    /// Of how many pairs.
+    /// Of how many pairs, or units with several pairs each.
     pub pairs: usize,
+}
+
+/// As [`ratio_of_units`], each pair a unit of its own.
+pub fn paired_ratio(values: &[f64], base: &[f64]) -> Option<Ratio> {
+    let units: Vec<usize> = (0..values.len().max(base.len())).collect();
+    ratio_of_units(values, base, &units)
 }
 
 /// How many times as large `values` are as `base`, pair by pair: values of the same index come from
 /// the same seed, so what the seed does to both cancels. Values without a partner are left out, and
-/// pairs of two zeros, which have no ratio.
+/// pairs of two zeros, which have no ratio. Pairs of one unit (`units` numbers that of each, equal ones in a row) are one value
+/// of the interval, their mean.
 ///
 /// A ratio and its inverse are to be as likely, and none is below zero: mean and interval are those
 /// of the logarithms. None without pairs, or where one value of a pair alone is zero: its logarithm
 /// is not finite.
-pub fn paired_ratio(values: &[f64], base: &[f64]) -> Option<Ratio> {
-    let pairs = values.iter().zip(base);
-    let logarithms: Vec<f64> = pairs
-        .filter(|(value, base)| (**value, **base) != (0.0, 0.0))
-        .map(|(value, base)| (value / base).ln())
-        .collect();
+pub fn ratio_of_units(values: &[f64], base: &[f64], units: &[usize]) -> Option<Ratio> {
+    let pairs = values.iter().zip(base).zip(units);
+    let (units, logarithms): (Vec<usize>, Vec<f64>) = pairs
+        .filter(|((value, base), _)| (**value, **base) != (0.0, 0.0))
+        .map(|((value, base), unit)| (*unit, (value / base).ln()))
+        .unzip();
     if logarithms.is_empty() || !logarithms.iter().all(|logarithm| logarithm.is_finite()) {
         return None;
     }
+    let logarithms = unit_means(&logarithms, &units);
     let Estimate { mean, ci95 } = estimate(&logarithms);
     let (low, high) = ((mean - ci95).exp(), (mean + ci95).exp());
     Some(Ratio {
@@ -142,6 +161,22 @@ mod tests {
         // the interval of plain ratios would reach below zero
         let plain = estimate(&[0.5, 1.0, 8.0]);
         assert!(plain.mean - plain.ci95 < 0.0 && r.low > 0.0);
+    }
+
+    #[test]
+    fn repeats_of_a_unit_are_one_value_of_the_interval() {
+        // two traces with two repeats each: ratios 1 and 4 (mean 2), 8 and 8
+        let (values, base) = ([1.0, 4.0, 8.0, 8.0], [1.0; 4]);
+        let of_traces = ratio_of_units(&values, &base, &[0, 0, 1, 1]).expect("a ratio");
+        let by_hand = paired_ratio(&[2.0, 8.0], &[1.0, 1.0]).expect("a ratio");
+        assert_eq!(of_traces.pairs, 2);
+        assert!(
+            (of_traces.low / by_hand.low - 1.0).abs() < 1e-9,
+            "{of_traces:?}"
+        );
+        assert!((of_traces.mean - 4.0).abs() < 1e-9, "{of_traces:?}");
+        assert_eq!(unit_means(&values, &[0, 0, 1, 1]), [2.5, 8.0]);
+        assert_eq!(unit_means(&values, &[0, 1, 2, 3]), values);
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod conditions;
 mod tunnel;
 
 use crate::result::{Distribution, FlowResult, LossBursts, QueueResult, RunResult};
-use crate::statistics::{Estimate, estimate};
+use crate::statistics::{Estimate, estimate, unit_means};
 use crate::{Experiment, PepMode};
 pub use conditions::{NetworkShares, TraceSummary};
 use serde::{Serialize, Serializer, ser::SerializeMap};
@@ -44,6 +44,10 @@ pub struct Summary {
     pub drawn: Vec<&'static str>,
     /// How many different outcomes the repeats had.
     pub distinct_repeats: usize,
+    /// What one value of an interval is: a `repeat`, or a `trace` with all its repeats.
+    pub unit: &'static str,
+    /// How many such values the intervals are of.
+    pub units: usize,
     /// What was done otherwise than requested, and why intervals mean nothing if so; not printed if
     /// there is nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -261,6 +265,11 @@ impl Summary {
             traces: conditions::traces(experiment, runs),
             drawn: experiment.draws(),
             distinct_repeats,
+            unit: match first.and_then(|run| run.unit) {
+                Some(_) => "trace",
+                None => "repeat",
+            },
+            units: RunResult::units(runs).last().map_or(0, |last| last + 1),
             notes: conditions::note(runs.len(), distinct_repeats)
                 .into_iter()
                 .collect(),
@@ -290,6 +299,23 @@ impl Summary {
                 self.notes.push(note.clone());
             }
         }
+        self
+    }
+
+    /// The same, of runs over several traces: each was made with one of these experiments, which the
+    /// number of its unit names.
+    #[must_use]
+    pub fn over(mut self, experiments: &[&Experiment], runs: &[RunResult]) -> Self {
+        let (mut traces, mut radios) = (Vec::new(), Vec::new());
+        for (number, experiment) in experiments.iter().enumerate() {
+            let of_unit = runs.iter().filter(|run| run.unit == Some(number));
+            let of_unit: Vec<RunResult> = of_unit.cloned().collect();
+            traces.extend(conditions::traces(experiment, &of_unit));
+            let radio = conditions::radio(experiment);
+            radios.extend(radio.filter(|radio| !radios.contains(radio)));
+        }
+        self.traces = traces;
+        self.radio = (!radios.is_empty()).then(|| radios.join("; "));
         self
     }
 
@@ -328,15 +354,17 @@ fn flow_summary(index: usize, named: &FlowResult, runs: &[RunResult]) -> FlowSum
         .filter_map(|flow| flow.completion)
         .map(|time| time.as_secs_f64())
         .collect();
+    let units = RunResult::units(runs);
+    let of_units = |values: &[f64]| estimate(&unit_means(values, &units));
     let all_finished = completion.len() == runs.len() && !runs.is_empty();
     FlowSummary {
         name: named.name.clone(),
         cc: named.cc.clone(),
-        goodput_bps: estimate(&goodput),
+        goodput_bps: of_units(&goodput),
         rtt_ms: Spread::of(flows().map(|flow| &flow.rtt)),
         owd_ms: Spread::of(flows().map(|flow| &flow.owd)),
         segment_delay_ms: Spread::of(flows().map(|flow| &flow.segment_delay)),
-        completion_s: all_finished.then(|| estimate(&completion)),
+        completion_s: all_finished.then(|| of_units(&completion)),
         finished: completion.len(),
         load_time_ms: Spread::of(flows().map(|flow| &flow.load_time)),
         jitter_ms: of(|flow| flow.jitter_ms),
@@ -563,6 +591,7 @@ mod tests {
                 ".version",
                 ".pep",
                 ".drawn",
+                ".unit",
             ];
             let may_be_null = path.ends_with(".completion_s");
             let is_text = may_be_text.iter().any(|end| path.ends_with(end));

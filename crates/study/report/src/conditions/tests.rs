@@ -122,3 +122,25 @@ fn what_variants_share_is_printed_once() {
         assert_eq!(rows.iter().filter(|(name, _)| name == "seeds").count(), 1);
     });
 }
+
+#[test]
+fn over_a_folder_the_traces_are_what_the_intervals_are_of() {
+    let of = |seed, unit| {
+        let mut run = run(seed, seed as f64, 10);
+        run.unit = Some(unit);
+        run
+    };
+    let mut over = summary(&[of(1, 0), of(2, 0), of(1, 1), of(2, 1)]);
+    assert_eq!((over.unit, over.units, over.repeats), ("trace", 2, 4));
+    over.traces = vec![trace(&[1.0, 2.0], 61.0), trace(&[3.0, 4.0], 61.0)];
+    with(&[("", over)], |report| {
+        let rows = cells(report);
+        assert!(cell(&rows, "trace 2").starts_with("drive.csv"));
+        assert!(cell(&rows, "span 2").contains("from 3, 4 s"));
+        assert_eq!(cell(&rows, "seeds"), "1 to 2, for each trace");
+        assert_eq!(
+            cell(&rows, "intervals"),
+            "95 %, Student's t over 2 traces, each the mean of 2 repeats; they hold for traces like these"
+        );
+    });
+}

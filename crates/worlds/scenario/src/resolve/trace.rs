@@ -351,6 +351,13 @@ impl Traces {
         let name = path.display().to_string();
         let bytes = match text {
             Some(text) => text.as_bytes().to_vec(),
+            None if path.is_dir() => {
+                return Err(
+                    fault(*at, format!("the trace \"{name}\" is a folder")).hint(
+                        "brimful compare takes a folder of traces; elsewhere name one of its files",
+                    ),
+                );
+            }
             None => bytes(path).map_err(|error| {
                 let what = format!("the trace \"{name}\" cannot be read: {error}");
                 match self.instead {

@@ -301,6 +301,7 @@ impl World {
         }
         RunResult {
             seed: self.seed,
+            unit: None,
             elapsed: end.since_start(),
             flows,
             queues,
