@@ -20,6 +20,7 @@ pub enum Capacity {
 
 impl Capacity {
     /// Whether a packet of so many bytes fits beside what is there.
+    #[inline]
     pub fn admits(self, held: Occupancy, bytes: Bytes) -> bool {
         match self {
             Self::Bytes(limit) => held.bytes + bytes <= limit,
@@ -28,6 +29,7 @@ impl Capacity {
         }
     }
     /// Whether so much is not too much.
+    #[inline]
     pub(crate) fn holds(self, held: Occupancy) -> bool {
         match self {
             Self::Bytes(limit) => held.bytes <= limit,

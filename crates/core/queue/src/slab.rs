@@ -38,6 +38,8 @@ pub(crate) struct Slab<P> {
     next: Vec<u32>,
     /// First of the chain of free nodes.
     free: u32,
+    /// When the packet came that was read ahead last: see [`Self::read_ahead`].
+    ahead: Instant,
 }
 
 impl<P: Packet> Slab<P> {
@@ -46,6 +48,7 @@ impl<P: Packet> Slab<P> {
             nodes: Vec::new(),
             next: Vec::new(),
             free: NONE,
+            ahead: Instant::ZERO,
         }
     }
 
@@ -93,6 +96,15 @@ impl<P: Packet> Slab<P> {
     #[inline(always)]
     pub(crate) fn front(&self, queue: Chain) -> Option<&Dequeued<P>> {
         self.get(queue.first)
+    }
+
+    /// Reads the head of the queue that probably has its turn next. It has waited, and is in no near cache any more: so
+    /// it comes while other work is done. Nothing is decided by what is read.
+    #[inline(always)]
+    pub(crate) fn read_ahead(&mut self, queue: Chain) {
+        if let Some(head) = self.front(queue) {
+            self.ahead = head.enqueued_at;
+        }
     }
 
     #[inline]

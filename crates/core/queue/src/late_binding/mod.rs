@@ -226,6 +226,7 @@ impl<P: Packet> LateBinding<P> {
     }
 
     /// Whether a packet that came then may go into a slot now.
+    #[inline]
     fn is_prepared(&self, now: Instant, enqueued_at: Instant) -> bool {
         enqueued_at + self.config.preparation <= now
     }
@@ -253,6 +254,7 @@ impl<P: Packet> LateBinding<P> {
     }
 
     /// How much may come, besides what comes beyond it.
+    #[inline]
     fn left(&self) -> Bytes {
         let beyond = match self.config.sparse {
             SparseRule::Tokens => self.flows.beyond() + self.arriving_beyond,

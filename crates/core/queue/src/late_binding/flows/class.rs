@@ -312,6 +312,14 @@ impl Class {
             behind: flow.bytes,
             beyond,
         };
+        let next = if flow.credit > 0 {
+            index
+        } else {
+            flow.after as usize
+        };
+        if let Some(next) = self.flows.get(next) {
+            slab.read_ahead(next.chain);
+        }
         self.packets -= 1;
         self.settle(index, now);
         Some(departure)

@@ -1,20 +1,25 @@
 //! Where a flow is kept, by its number: a hash table without order.
 //!
-//! Open addressing with linear probing, at most half full; what is removed leaves no gap. Nothing is allocated
-//! for a flow unless there are more of them than ever. The hash is the finaliser of SplitMix64, the same in
-//! every run: the order of the table is never seen.
+//! Open addressing with linear probing, at most a quarter full, so that the first entry is mostly the one; what is
+//! removed leaves no gap. Nothing is allocated for a flow unless there are more of them than ever. The hash is
+//! multiplicative (Knuth, The Art of Computer Programming, volume 3, section 6.4): numbers that follow one another lie
+//! far apart. It is the same in every run: the order of the table is never seen.
 
 use super::flow::Flow;
 use crate::slab::NONE;
 
 /// Entries that there is room for at first.
-const FIRST: usize = 16;
+const FIRST: usize = 32;
+/// 2^64 over the golden ratio, to the next odd number.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Places of flows by their numbers, which the flows themselves have.
 #[derive(Debug)]
 pub(super) struct Index {
     /// A power of two of them; [`NONE`] where one is free.
     entries: Vec<u32>,
+    /// 64 less the binary logarithm of their number.
+    shift: u32,
     len: usize,
 }
 
@@ -22,19 +27,20 @@ impl Index {
     pub(super) fn new() -> Self {
         Self {
             entries: vec![NONE; FIRST],
+            shift: 64 - FIRST.ilog2(),
             len: 0,
         }
     }
 
+    #[inline]
     fn mask(&self) -> usize {
         self.entries.len() - 1
     }
 
     /// Where a number would like to be.
+    #[inline]
     fn home(&self, id: u64) -> usize {
-        let mut h = (id ^ (id >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        h = (h ^ (h >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (h ^ (h >> 31)) as usize & self.mask()
+        (id.wrapping_mul(GOLDEN) >> self.shift) as usize
     }
 
     /// The entry of a number, or the free one where it would be.
@@ -57,9 +63,10 @@ impl Index {
 
     /// The flow at `place`, whose number is not there yet.
     pub(super) fn insert(&mut self, id: u64, place: usize, flows: &[Flow]) {
-        if 2 * (self.len + 1) > self.entries.len() {
+        if 4 * (self.len + 1) > self.entries.len() {
             let larger = vec![NONE; 2 * self.entries.len()];
             let entries = std::mem::replace(&mut self.entries, larger);
+            self.shift -= 1;
             for entry in entries.into_iter().filter(|&entry| entry != NONE) {
                 let slot = self.slot(flows[entry as usize].id, flows);
                 self.entries[slot] = entry;

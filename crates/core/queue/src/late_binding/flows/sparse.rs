@@ -9,6 +9,7 @@ pub(super) struct Sparse(Vec<u32>);
 
 impl Sparse {
     /// The one whose rank is the least.
+    #[inline]
     pub(super) fn first(&self) -> Option<usize> {
         self.0.first().map(|&index| index as usize)
     }

@@ -26,10 +26,12 @@ impl Mint {
         self.total += self.quantum.min(counted(capacity)) * 3 / 4;
     }
     /// One quantum.
+    #[inline]
     pub(super) fn quantum(self) -> i64 {
         self.quantum
     }
     /// The limit of a flow's tokens.
+    #[inline]
     pub(super) fn limit(self) -> i64 {
         2 * self.quantum
     }
@@ -94,6 +96,7 @@ impl Together {
 }
 
 /// Bytes as tokens.
+#[inline]
 pub(super) fn counted(bytes: Bytes) -> i64 {
     i64::try_from(bytes.get()).unwrap_or(i64::MAX)
 }
