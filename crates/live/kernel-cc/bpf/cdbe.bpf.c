@@ -22,9 +22,6 @@
 #define SOUGHT 4
 #define PORTS 1024
 #define NETWORKS 256
-/* As cc::cdbe's controller: without reports for so long, and so many RTT_min, the fallback decides. */
-#define SILENCE 2000000ULL
-#define SILENT_WINDOWS 16
 #define LOSS 4
 
 enum { CLIENT = 1, SERVER = 2 };
@@ -63,7 +60,6 @@ struct server {
 	struct decision decision;
 	struct peer_clock clock;
 	u64 is_reported; /* a report has come */
-	u64 reported_at; /* us */
 	u64 has_report;  /* of the acknowledgement being handled */
 	u64 report;
 	u64 is_deciding;
@@ -267,7 +263,6 @@ static void take(struct bpf_sock_ops *ctx, struct settings *set)
 		return;
 	server->report = report;
 	server->has_report = 1;
-	server->reported_at = now_us();
 	count(READ, 1);
 	if (server->is_reported)
 		return;
@@ -459,13 +454,6 @@ static void look(struct server *server, struct tcp_sock *tp, const struct settin
 		count(BOUNDED, 1);
 }
 
-static int is_reported(const struct server *server, u64 now)
-{
-	u64 silence = max_of(SILENCE, SILENT_WINDOWS * server->decision.min_rtt);
-
-	return server->is_reported && now - min_of(server->reported_at, now) <= silence;
-}
-
 static void decide(struct sock *sk, struct tcp_sock *tp, struct server *server,
 		   const struct rules *rules, u64 acked)
 {
@@ -505,7 +493,7 @@ void cdbe_cong_control(u64 *ctx)
 		rules = set->rules;
 		rules.mss = tp->mss_cache;
 		look(server, tp, set, &rules, now, rs);
-		if (is_reported(server, now)) {
+		if (is_reported(&server->decision, now)) {
 			server->is_deciding = 1;
 			decide(sk, tp, server, &rules, (u64)rs->acked_sacked * rules.mss);
 			return;

@@ -110,9 +110,13 @@ INLINE int is_hopeless(const struct peer_clock *st, u64 now)
 #define MIN_WINDOW 4ULL
 #define PAPER_BOUND 4ULL
 #define DEFAULT_BOUND 2ULL
+#define SILENCE 2000000ULL
+#define SILENT_WINDOWS 16ULL
 #define DELIVERY_WINDOWS 10ULL
 #define MAX_REPORTED 0xffffffffULL
 #define OUR_STARTUP_GAIN 2000ULL
+#define MIN_WINDOW_TIME 2000ULL
+#define PACED_GAP 5000ULL
 #define STARTUP_SEGMENTS 20ULL
 
 /* As cc::cdbe::server::Phase. */
@@ -157,6 +161,8 @@ struct decision {
 	u64 delivered, delivered_before;
 	u64 is_app_limited;
 	u64 gain;
+	u64 has_report;
+	u64 reported_at;
 	struct steering steering;
 };
 
@@ -201,6 +207,14 @@ INLINE u64 paced(u64 gain, u64 report)
 	return gain * report / ONE;
 }
 
+/* A report has come, and the last is not too old. */
+INLINE int is_reported(const struct decision *st, u64 at)
+{
+	u64 silence = max_of(SILENCE, SILENT_WINDOWS * st->min_rtt);
+
+	return st->has_report && at - min_of(st->reported_at, at) <= silence;
+}
+
 INLINE void take_report(struct decision *st, const struct rules *rules, const struct acknowledged *ack)
 {
 	u64 proven = (rules->mode == PAPER ? PAPER_BOUND : DEFAULT_BOUND) *
@@ -208,8 +222,13 @@ INLINE void take_report(struct decision *st, const struct rules *rules, const st
 	u64 limit = max_of(proven, INITIAL_REPORT);
 	u64 accepted, least = 0;
 
-	if (ack->has_report)
+	if (ack->has_report) {
 		st->reported = ack->report;
+		if (!is_reported(st, ack->at))
+			restart_steering(&st->steering, ack->at);
+		st->has_report = 1;
+		st->reported_at = ack->at;
+	}
 	if (!st->reported)
 		return;
 	if (ack->has_report && st->reported > limit)
@@ -372,6 +391,12 @@ INLINE void end_window(struct decision *st, const struct rules *rules, const str
 	st->is_app_limited = 0;
 }
 
+/* How long a window is. */
+INLINE u64 window_time(const struct decision *st, const struct rules *rules)
+{
+	return rules->mode == PAPER ? st->min_rtt : max_of(st->min_rtt, MIN_WINDOW_TIME);
+}
+
 /* An acknowledgement came. */
 INLINE void on_ack(struct decision *st, const struct rules *rules, const struct acknowledged *ack)
 {
@@ -390,11 +415,11 @@ INLINE void on_ack(struct decision *st, const struct rules *rules, const struct 
 		st->is_running = 1;
 		st->window_at = ack->at;
 	}
-	if (ack->at >= st->window_at + st->min_rtt) {
+	if (ack->at >= st->window_at + window_time(st, rules)) {
 		end_window(st, rules, ack);
 		st->window_at = ack->at;
 	}
-	if (rules->mode == DEFAULT)
+	if (rules->mode == DEFAULT && is_reported(st, ack->at))
 		steer(st, ack->at);
 }
 
@@ -416,8 +441,10 @@ INLINE u64 window_of(const struct decision *st, const struct rules *rules)
 INLINE u64 pacing_rate_of(const struct decision *st, const struct rules *rules)
 {
 	u64 least = MIN_WINDOW * rules->mss * MILLION / (st->min_rtt + 100000);
+	int is_spread = rules->mode == DEFAULT && !st->steering.is_draining;
+	u64 rate = max_of(paced(st->gain, st->report), least);
 
-	if (rules->mode == DEFAULT && st->phase != STARTUP && !st->steering.is_draining)
-		return max_of(steering_pacing_rate(&st->steering, window_of(st, rules), st->min_rtt), 1);
-	return max_of(max_of(paced(st->gain, st->report), least), 1);
+	if (is_spread && st->phase != STARTUP)
+		rate = steering_pacing_rate(&st->steering, window_of(st, rules), st->min_rtt);
+	return max_of(rate, is_spread ? rules->mss * MILLION / PACED_GAP : 1);
 }

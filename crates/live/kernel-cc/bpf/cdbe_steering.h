@@ -272,6 +272,14 @@ INLINE void give_up(struct steering *st, u64 at)
 	st->empty_at = at;
 }
 
+/* Reports decide again. */
+INLINE void restart_steering(struct steering *st, u64 at)
+{
+	stop_draining(st, at);
+	give_up(st, at);
+	__builtin_memset(&st->competing, 0, sizeof(st->competing));
+}
+
 /* Others keep the queue up. */
 INLINE void compete(struct steering *st, u64 at, u64 report, u64 rtt)
 {

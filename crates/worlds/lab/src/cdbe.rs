@@ -53,11 +53,21 @@ pub(crate) fn refused(flow: &FlowSpec) -> Option<String> {
 /// # Errors
 /// That.
 pub(crate) fn check(experiment: &Experiment) -> Result<(), Error> {
-    if !experiment.flows.iter().any(is_concerned) || experiment.cdbe.timestamp_tick == TICK {
+    let spec = &experiment.cdbe;
+    if !experiment.flows.iter().any(is_concerned) {
+        return Ok(());
+    }
+    if spec.stripped.is_some() {
+        return Err(Error::Unsupported {
+            what: "strip-at".to_owned(),
+            why: "no host of the lab removes options on the way; take --world sim".to_owned(),
+        });
+    }
+    if spec.timestamp_tick == TICK {
         return Ok(());
     }
     Err(Error::Unsupported {
-        what: format!("timestamp-tick of {}", experiment.cdbe.timestamp_tick),
+        what: format!("timestamp-tick of {}", spec.timestamp_tick),
         why: format!("the kernel's timestamps count in {TICK}; take that, or --world sim"),
     })
 }

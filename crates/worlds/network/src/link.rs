@@ -179,10 +179,8 @@ impl<P: Packet> Link<P> {
 
     /// Whether the wire carries nothing at a time.
     fn is_out(&self, at: Instant) -> bool {
-        let since = at.since_start();
-        self.parts.outage.is_some_and(|outage| {
-            since >= outage.from && outage.until.is_none_or(|until| since < until)
-        })
+        let outage = self.parts.outage;
+        outage.is_some_and(|outage| outage.lasts_at(at.since_start()))
     }
 
     /// The next packet that has arrived at the far end by `now`.

@@ -104,13 +104,20 @@ pub struct LinkSpec {
     pub outage: Option<OutageSpec>,
 }
 
-/// A time during which a wire carries nothing: what is sent into it is lost.
+/// A time during which something is not carried: a wire's packets, or clients' reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutageSpec {
     /// It begins.
     pub from: Duration,
     /// It ends, later; never if none.
     pub until: Option<Duration>,
+}
+
+impl OutageSpec {
+    /// Whether it lasts, so long after the run's beginning.
+    pub fn lasts_at(&self, since_start: Duration) -> bool {
+        since_start >= self.from && self.until.is_none_or(|until| since_start < until)
+    }
 }
 
 /// Load of a cell by others.
@@ -273,6 +280,8 @@ pub struct CdbeSpec {
     pub radio_period: Duration,
     /// Round-trip time that clients of UDP flows reckon with, above zero.
     pub udp_rtt: Duration,
+    /// When a host on the way removes reports from acknowledgements, if ever.
+    pub stripped: Option<OutageSpec>,
 }
 
 impl CdbeSpec {

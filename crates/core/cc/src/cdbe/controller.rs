@@ -2,7 +2,7 @@
 //!
 //! Before the first report, and with a client that never reports, [`Bbr`] decides: the same kind of
 //! controller, that measures at the server what CDBE has the client measure. Once a report has come CDBE
-//! decides; when none has come for [`SILENCE`] (the option is stripped from here on, or the client's program
+//! decides; when none has come for [`server::SILENCE`] (the option is stripped from here on, or the client's program
 //! has gone), BBR does again. It is fed all along, so that it can.
 //!
 //! *Deviations* (the paper does not speak of them)
@@ -18,11 +18,6 @@ use crate::{
     RateReport, RateView, RecoveryEnd, Sent, ValidatedWindow, cqic,
 };
 use units::{BitRate, Bytes, Duration, Instant};
-
-/// On long paths silence is so many RTT_min.
-const SILENT_WINDOWS: u64 = 16;
-/// Time without a report after which the fallback decides, at least.
-pub const SILENCE: Duration = Duration::from_millis(2_000);
 
 /// How the server is set up.
 #[derive(Clone, Copy, Debug)]
@@ -82,12 +77,8 @@ pub struct Cdbe {
     clock: PeerClock,
     /// It measures the rate of delivery for both.
     fallback: Bbr,
-    /// When the last report came.
-    reported_at: Option<Instant>,
     /// What the acknowledgement being handled carried.
     feedback: Feedback,
-    /// Least round-trip time.
-    min_rtt: Option<Duration>,
     /// Window while it grows back after a timeout.
     recovering: Option<Bytes>,
     /// Payload delivered so far.
@@ -114,9 +105,7 @@ impl Cdbe {
             state: State::new(),
             clock: PeerClock::default(),
             fallback: Bbr::new(bbr::Config::new(config.window)),
-            reported_at: None,
             feedback: Feedback::default(),
-            min_rtt: None,
             recovering: None,
             delivered: Bytes::ZERO,
             limited_until: None,
@@ -131,11 +120,7 @@ impl Cdbe {
 
     /// Whether the reports decide, and not the fallback.
     pub fn is_reported(&self, now: Instant) -> bool {
-        let silence = self
-            .min_rtt
-            .map_or(SILENCE, |rtt| SILENCE.max(rtt * SILENT_WINDOWS));
-        self.reported_at
-            .is_some_and(|at| now.saturating_since(at) <= silence)
+        self.state.is_reported(now.as_nanos() / 1_000)
     }
 
     /// DSDL of the acknowledgement: from its timestamps; without any, or with a tick that shows nothing, what
@@ -197,10 +182,9 @@ impl CongestionControl for Cdbe {
         self.fallback.on_sent(cx, packet)
     }
 
-    fn on_feedback(&mut self, cx: &mut Ctx<'_>, feedback: &Feedback) {
+    fn on_feedback(&mut self, _: &mut Ctx<'_>, feedback: &Feedback) {
         if feedback.report.is_some() {
             self.feedback.report = feedback.report;
-            self.reported_at = Some(cx.now);
         }
         self.feedback.timestamps = feedback.timestamps;
     }
@@ -210,7 +194,6 @@ impl CongestionControl for Cdbe {
         let sample = self.fallback.rate_sample();
         self.delivered += ack.newly_acked;
         self.limited_until = self.limited_until.filter(|&until| self.delivered <= until);
-        self.min_rtt = (!ack.min_rtt.is_zero()).then_some(ack.min_rtt);
         let delay = self.delay(cx.now, ack);
         let has_tick = self.config.server.mode == Mode::Default
             && self.feedback.timestamps.is_some()

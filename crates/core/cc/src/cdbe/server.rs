@@ -50,6 +50,10 @@ pub const MIN_WINDOW: u64 = 4;
 pub const PAPER_BOUND: u64 = 4;
 /// The same in mode `default`.
 pub const DEFAULT_BOUND: u64 = 2;
+/// Time without a report after which none decides, us.
+pub const SILENCE: u64 = 2_000_000;
+/// On long paths it is so many RTT_min.
+const SILENT_WINDOWS: u64 = 16;
 /// Windows for which the largest delivery rate is kept.
 pub const DELIVERY_WINDOWS: u64 = 10;
 
@@ -65,6 +69,11 @@ pub const MAX_AMOUNT: u64 = 1 << 40;
 
 /// Mode `default`: gain of STARTUP.
 pub const OUR_STARTUP_GAIN: u64 = 2_000;
+/// Mode `default`: a window lasts so long at least, us: the client's sample windows do.
+pub const MIN_WINDOW_TIME: u64 = 2_000;
+/// Mode `default`: segments are no further apart than this, us, unless the queue is drained. Their window limits
+/// slow flows; paced further apart each would wait for a delayed acknowledgement (40 ms), which looks like a queue.
+const PACED_GAP: u64 = 5_000;
 /// Mode `default`: acknowledged segments before which losses do not end STARTUP.
 const STARTUP_SEGMENTS: u64 = 20;
 
@@ -230,6 +239,10 @@ pub struct State {
     pub reported: u64,
     /// Reports that were beyond the bound.
     pub bounded: u64,
+    /// A report has come.
+    pub has_report: bool,
+    /// When the last one did, us.
+    pub reported_at: u64,
     /// RTT_min, us.
     pub min_rtt: u64,
     /// False before the first window.
@@ -301,13 +314,27 @@ impl State {
             self.is_running = true;
             self.window_at = event.at;
         }
-        if event.at >= self.window_at + self.min_rtt {
+        if event.at >= self.window_at + self.window_time(config) {
             self.end_window(config, event);
             self.window_at = event.at;
         }
-        if config.mode == Mode::Default {
+        if config.mode == Mode::Default && self.is_reported(event.at) {
             self.steer(event.at);
         }
+    }
+
+    /// How long a window is, us.
+    fn window_time(&self, config: &Config) -> u64 {
+        match config.mode {
+            Mode::Paper => self.min_rtt,
+            Mode::Default => self.min_rtt.max(MIN_WINDOW_TIME),
+        }
+    }
+
+    /// Whether reports decide: one has come, and the last is not too old.
+    pub fn is_reported(&self, at: u64) -> bool {
+        let silence = SILENCE.max(SILENT_WINDOWS * self.min_rtt);
+        self.has_report && at.saturating_sub(self.reported_at) <= silence
     }
 
     /// What is accepted of a report: a receiver must not make a server send to it, or to the owner of any
@@ -316,6 +343,11 @@ impl State {
     fn take_report(&mut self, config: &Config, event: &Event) {
         if let Some(report) = event.report {
             self.reported = u64::from(report);
+            if !self.is_reported(event.at) {
+                self.steering.restart(event.at);
+            }
+            self.has_report = true;
+            self.reported_at = event.at;
         }
         if self.reported == 0 {
             return;
@@ -520,8 +552,8 @@ impl State {
     }
 
     /// The pacing rate, bytes a second: equation 6, but never so slow that the smallest window would take
-    /// longer than RTT_min and 100 ms. Mode `default` spreads its window over the round trip, unless it
-    /// drains.
+    /// longer than RTT_min and 100 ms. Mode `default` spreads its window over the round trip, but segments no
+    /// further apart than [`PACED_GAP`], unless it drains.
     pub fn pacing_rate(&self, config: &Config) -> u64 {
         let least = MIN_WINDOW * config.mss * 1_000_000 / (self.min_rtt + 100_000);
         let rate = if self.is_steering(config) && !self.steering.is_draining {
@@ -529,7 +561,11 @@ impl State {
         } else {
             pacing_rate(self.gain, self.report).max(least)
         };
-        rate.max(1)
+        let least = match config.mode {
+            Mode::Default if !self.steering.is_draining => config.mss * 1_000_000 / PACED_GAP,
+            _ => 1,
+        };
+        rate.max(least)
     }
 
     /// The window, bytes: equation 7. Mode `default` makes room for the queue that it aims at.

@@ -315,6 +315,13 @@ impl Steering {
         self.competing.begin(at, report, rtt);
     }
 
+    /// Reports decide again: what the queue did meanwhile does not count.
+    pub fn restart(&mut self, at: u64) {
+        self.stop_draining(at);
+        self.give_up(at);
+        self.competing = Competing::default();
+    }
+
     fn stop_draining(&mut self, at: u64) {
         self.is_draining = false;
         self.drain_until = at;

@@ -258,8 +258,8 @@ impl Attached {
         let Some(value) = value_of(&self.servers, socket)? else {
             return Ok(None);
         };
-        // behind the decision: the clock, and 4 words of reports
-        let flag = words::from_bytes::<1>(&value, 8 * (words::DECISION + words::CLOCK + 4));
+        // behind the decision: the clock, and 3 words of reports
+        let flag = words::from_bytes::<1>(&value, 8 * (words::DECISION + words::CLOCK + 3));
         let state = words::from_bytes(&value, 0).as_ref().map(words::decision);
         Ok(state.zip(flag).map(|(state, [flag])| Decision {
             state,

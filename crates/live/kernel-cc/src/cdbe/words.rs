@@ -12,7 +12,7 @@ pub(super) const RULES: usize = 6;
 /// Words of its `struct estimate`.
 pub(super) const ESTIMATE: usize = 25;
 /// Words of its `struct decision`.
-pub(super) const DECISION: usize = 26 + 28 + 27;
+pub(super) const DECISION: usize = 28 + 28 + 27;
 /// Words of its `struct peer_clock`.
 pub(super) const CLOCK: usize = 10;
 
@@ -117,7 +117,9 @@ pub(super) fn decision(words: &[u64; DECISION]) -> server::State {
         delivered: [w[22], w[23]],
         is_app_limited: w[24] != 0,
         gain: w[25],
-        steering: steering(&w[26..]),
+        has_report: w[26] != 0,
+        reported_at: w[27],
+        steering: steering(&w[28..]),
     }
 }
 

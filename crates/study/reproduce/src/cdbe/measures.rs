@@ -75,6 +75,40 @@ pub(super) fn series(run: &RunResult, entity: &str, metric: Metric) -> Vec<(f64,
         .collect()
 }
 
+/// Samples of a flow after so many seconds.
+pub(super) fn after(run: &RunResult, flow: &str, metric: Metric, seconds: u64) -> Vec<f64> {
+    let points = series(run, flow, metric);
+    let later = points.into_iter().filter(|&(at, _)| at > seconds as f64);
+    later.map(|(_, value)| value).collect()
+}
+
+/// Jain's index of the rates of all flows after so many seconds.
+pub(super) fn jain_after(run: &RunResult, seconds: u64) -> Option<f64> {
+    let flows = run.flows.iter();
+    let rates: Vec<f64> = flows
+        .map(|flow| {
+            after(run, &flow.name, Metric::Goodput, seconds)
+                .iter()
+                .sum()
+        })
+        .collect();
+    let (sum, squares) = rates.iter().fold((0.0, 0.0), |(sum, squares), rate| {
+        (sum + rate, squares + rate * rate)
+    });
+    let squares = rates.len() as f64 * squares;
+    (squares > 0.0).then(|| sum * sum / squares)
+}
+
+/// By how much round trips of all flows are longer than the path after so many seconds, ms.
+pub(super) fn increase_after(run: &RunResult, path: u64, seconds: u64) -> Option<f64> {
+    let flows = run.flows.iter();
+    let all: Vec<f64> = flows
+        .flat_map(|flow| after(run, &flow.name, Metric::Rtt, seconds))
+        .collect();
+    let mean = all.iter().sum::<f64>() / all.len() as f64;
+    (!all.is_empty()).then_some(mean - path as f64)
+}
+
 /// Values of two series at the same times from `begin` on.
 pub(super) fn pairs(a: &[(f64, f64)], b: &[(f64, f64)], begin: f64) -> Vec<(f64, f64)> {
     let mut b = b.iter().peekable();

@@ -5,6 +5,7 @@ mod beyond;
 mod curves;
 mod downloads;
 mod lte;
+mod many;
 mod measures;
 mod rivals;
 mod sensitivity;
@@ -47,6 +48,7 @@ pub(crate) static SYSTEM: System = System {
         curves::ONE_RUN,
         curves::DISTRIBUTIONS,
         sharing::SECTION,
+        many::SECTION,
         rivals::SECTION,
         beyond::COEXISTENCE,
         beyond::WIRED,

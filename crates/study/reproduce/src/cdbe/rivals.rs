@@ -1,6 +1,7 @@
 //! CDBE beside a flow of another controller in one buffer: a goal of ours.
 
-use super::sharing::{FLOWS, after, wire};
+use super::measures::after;
+use super::sharing::{FLOWS, wire};
 use super::{MODES, named, unless_quick};
 use crate::claim::{Cell, Claim, Verdict, with_interval};
 use crate::experiment::Experiment;

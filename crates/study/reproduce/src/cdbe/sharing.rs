@@ -1,13 +1,13 @@
 //! Two flows of CDBE through one buffer: a goal of ours.
 
-use super::measures::series;
+use super::measures::{increase_after, jain_after};
 use super::{MODES, unless_quick};
 use crate::claim::{Cell, Claim, Verdict};
 use crate::experiment::Experiment;
 use crate::markdown;
 use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
-use scenario::{Metric, RunResult};
+use scenario::RunResult;
 
 /// Two flows through one buffer.
 pub(super) const SECTION: Section = Section {
@@ -90,43 +90,17 @@ impl Case {
 
     /// Jain's index of the two rates once they have settled.
     fn jain(self) -> impl Fn(&RunResult) -> Option<f64> {
-        move |run| {
-            let [a, b] = FLOWS.map(|flow| self.sum(run, flow, Metric::Goodput));
-            let squares = 2.0 * (a * a + b * b);
-            (squares > 0.0).then(|| (a + b) * (a + b) / squares)
-        }
+        move |run| jain_after(run, self.start + SETTLED)
     }
 
     /// By how much round trips are longer than the path then, ms.
     fn increase(self) -> impl Fn(&RunResult) -> Option<f64> {
-        move |run| {
-            let all: Vec<f64> = FLOWS
-                .iter()
-                .flat_map(|flow| self.settled(run, flow, Metric::Rtt))
-                .collect();
-            let mean = all.iter().sum::<f64>() / all.len() as f64;
-            (!all.is_empty()).then_some(mean - self.rtt as f64)
-        }
-    }
-
-    fn sum(self, run: &RunResult, flow: &str, metric: Metric) -> f64 {
-        self.settled(run, flow, metric).iter().sum()
-    }
-
-    fn settled(self, run: &RunResult, flow: &str, metric: Metric) -> Vec<f64> {
-        after(run, flow, metric, self.start + SETTLED)
+        move |run| increase_after(run, self.rtt, self.start + SETTLED)
     }
 }
 
 /// Both, as the scenario names them.
 pub(super) const FLOWS: [&str; 2] = ["first", "second"];
-
-/// Samples of a flow after so many seconds.
-pub(super) fn after(run: &RunResult, flow: &str, metric: Metric, seconds: u64) -> Vec<f64> {
-    let points = series(run, flow, metric);
-    let later = points.into_iter().filter(|&(at, _)| at > seconds as f64);
-    later.map(|(_, value)| value).collect()
-}
 
 /// What a mode comes to.
 struct Outcome {

@@ -437,6 +437,21 @@ pub(super) static SECTIONS: &[Section] = &[
                 Within(1e-4, 100.0),
                 "Round-trip time that clients of UDP flows reckon with: they measure none.",
             ),
+            key(
+                "strip-at",
+                Duration,
+                Absent("never"),
+                Within(0.0, MAX_TIME),
+                "From then on a host on the way removes reports from acknowledgements (TCP; those of QUIC are \
+                 encrypted).",
+            ),
+            key(
+                "strip-until",
+                Duration,
+                Absent("the end"),
+                Within(0.0, MAX_TIME),
+                "Until then; after `strip-at`.",
+            ),
         ],
     },
 ];

@@ -15,7 +15,7 @@ mod ue;
 use crate::Experiment;
 use crate::document::{Node, Table};
 use crate::error::{Checked, fault};
-use crate::experiment::{AccessSpec, CellSpec, LinkSpec, PathSpec};
+use crate::experiment::{AccessSpec, CellSpec, LinkSpec, OutageSpec, PathSpec};
 use crate::load::Document;
 use crate::reader::Reader;
 use crate::resolved::{Resolved, ResolvedValue};
@@ -288,6 +288,22 @@ fn check_unique(names: &[(String, Position)], what: &str) -> Checked<()> {
             format!("two {what}s have the name \"{}\"", pair[0].0),
         )
         .hint("copies are numbered from 2 on: give one of the two another name")),
+    }
+}
+
+/// A time from the first of these keys on until the second.
+fn outage(reader: &mut Reader<'_>, [begin, end]: [&str; 2]) -> Checked<Option<OutageSpec>> {
+    let from: Option<Duration> = reader.optional(begin)?;
+    let until: Option<Duration> = reader.optional(end)?;
+    match (from, until) {
+        (None, None) => Ok(None),
+        (None, Some(_)) => Err(fault(reader.place(end), format!("there is no {begin:?}"))
+            .hint(format!("give it {begin:?} too, or remove the line"))),
+        (Some(from), Some(until)) if until <= from => Err(fault(
+            reader.place(end),
+            format!("{end:?} = {until} is not after {begin:?} = {from}"),
+        )),
+        (Some(from), until) => Ok(Some(OutageSpec { from, until })),
     }
 }
 

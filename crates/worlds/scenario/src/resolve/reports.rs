@@ -1,6 +1,6 @@
 //! Radio reports on their way, and the servers that read them.
 
-use super::Access;
+use super::{Access, outage};
 use crate::error::{Checked, fault};
 use crate::experiment::{CdbeSpec, FlowSpec, MeldSpec, PepMode, PepSpec, ReportSpec};
 use crate::reader::Reader;
@@ -88,6 +88,7 @@ pub(super) fn cdbe(
         timestamp_tick: reader.quantity("timestamp-tick")?,
         radio_period: reader.quantity("radio-period")?,
         udp_rtt: reader.quantity_or("udp-rtt", rtt)?,
+        stripped: outage(&mut reader, ["strip-at", "strip-until"])?,
     };
     let user = flows
         .iter()

@@ -1,9 +1,9 @@
 //! The multipath tunnel.
 
-use super::{Access, MAX_RATE_STEPS, check_name, queues, reports, window_validation};
+use super::{Access, MAX_RATE_STEPS, check_name, outage, queues, reports, window_validation};
 use crate::document::Node;
 use crate::error::{Checked, either, fault};
-use crate::experiment::{ChannelSpec, LinkSpec, OutageSpec, UeSpec};
+use crate::experiment::{ChannelSpec, LinkSpec, UeSpec};
 use crate::reader::Reader;
 use crate::resolved::{Resolved, ResolvedValue};
 use crate::tunnel::{PathEvent, TunnelAccess, TunnelPathSpec, TunnelSpec};
@@ -292,23 +292,8 @@ fn link(reader: &mut Reader<'_>, index: usize, defaults: &Defaults) -> Checked<L
         buffer: reader.capacity("buffer")?,
         queue: queues::of_wire(reader)?,
         loss: reader.number("loss")?,
-        outage: outage(reader)?,
+        outage: outage(reader, ["down-at", "up-at"])?,
     })
-}
-
-fn outage(reader: &mut Reader<'_>) -> Checked<Option<OutageSpec>> {
-    let from: Option<Duration> = reader.optional("down-at")?;
-    let until: Option<Duration> = reader.optional("up-at")?;
-    match (from, until) {
-        (None, None) => Ok(None),
-        (None, Some(_)) => Err(fault(reader.place("up-at"), "the path never goes down")
-            .hint("give it \"down-at\" too, or remove the line")),
-        (Some(from), Some(until)) if until <= from => Err(fault(
-            reader.place("up-at"),
-            format!("\"up-at\" = {until} is not after \"down-at\" = {from}"),
-        )),
-        (Some(from), until) => Ok(Some(OutageSpec { from, until })),
-    }
 }
 
 /// Congestion control and carrier: of the tunnel, or of a path whose tunnel has these.

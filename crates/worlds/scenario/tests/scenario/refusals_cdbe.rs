@@ -75,6 +75,25 @@ fn clients_of_udp_assume_the_path_unless_configured() {
 }
 
 #[test]
+fn reports_are_removed_on_the_way_from_a_time_on_until_a_later_one() {
+    let flow = format!("cc = \"cdbe\"\n{BULK}");
+    let of = |lines: &str| read(LINK, &flow, &format!("[cdbe]\n{lines}\n"));
+    assert_eq!(of("").expect("valid").cdbe.stripped, None);
+    let stripped = of("strip-at = \"1 s\"").expect("valid").cdbe.stripped;
+    let stripped = stripped.expect("stripped");
+    assert!(!stripped.lasts_at(Duration::from_millis(999)));
+    assert!(stripped.lasts_at(Duration::from_secs(1)) && stripped.until.is_none());
+    refused(
+        LINK,
+        &flow,
+        "[cdbe]\nstrip-until = \"1 s\"\n",
+        &["there is no \"strip-at\""],
+    );
+    let reversed = "[cdbe]\nstrip-at = \"2 s\"\nstrip-until = \"2 s\"\n";
+    refused(LINK, &flow, reversed, &["is not after \"strip-at\""]);
+}
+
+#[test]
 fn modems_and_servers_read_the_same_reports() {
     let flow = format!("cc = \"cqic\"\nmeld = \"default\"\n{BULK}");
     let two = "[cdbe]\nradio-period = \"5 ms\"\n[meld]\nreport-period = \"8 ms\"\n";

@@ -164,7 +164,10 @@ fn wrong_tunnels_are_refused_where_they_are_wrong() {
     );
     let on_path = |line: &str| format!("[tunnel]\n{PATHS}{line}\n");
     refused(&on_path("access = \"cell\""), &["no \"rate\""]);
-    refused(&on_path("up-at = \"3 s\""), &[":10:10", "never goes down"]);
+    refused(
+        &on_path("up-at = \"3 s\""),
+        &[":10:10", "there is no \"down-at\""],
+    );
     refused(
         &on_path("down-at = \"3 s\"\nup-at = \"3 s\""),
         &["is not after"],

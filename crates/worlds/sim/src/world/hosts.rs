@@ -126,7 +126,11 @@ impl World {
     }
 
     /// A segment arrived at one end of a session.
-    pub(super) fn on_segment(&mut self, id: u32, side: Side, segment: &Segment) {
+    pub(super) fn on_segment(&mut self, id: u32, side: Side, mut segment: Segment) {
+        let stripped = self.cdbe.stripped;
+        if stripped.is_some_and(|time| time.lasts_at(self.now.since_start())) {
+            segment.report = None;
+        }
         self.with_session(id, |world, session| {
             if side == Side::ProxyRan && session.relay.is_none() {
                 world.intercept(session, id);
@@ -136,7 +140,7 @@ impl World {
                 world.flows[session.flow as usize].meter.on_segment(delay);
             }
             if let Some((End::Tcp(connection), _)) = session.end(side) {
-                connection.on_segment(world.now, segment);
+                connection.on_segment(world.now, &segment);
                 world.settle(session, id, side);
             }
         });

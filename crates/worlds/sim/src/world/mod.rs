@@ -255,7 +255,7 @@ impl World {
     fn hand_over(&mut self, side: Side, packet: Packet) {
         let Packet { flow, body } = packet;
         match body {
-            Body::Segment { session, segment } => self.on_segment(session, side, &segment),
+            Body::Segment { session, segment } => self.on_segment(session, side, segment),
             Body::Quic { session, datagram } => self.on_quic(session, side, datagram),
             Body::Datagram(datagram) => self.on_datagram(flow, datagram),
             // a tunnel's own packets come out at its ends only

@@ -57,6 +57,65 @@ fn without_its_client_it_is_bbr() {
 }
 
 #[test]
+fn over_round_trips_of_microseconds_it_carries_what_bbr_does() {
+    for buffer in ["50 kB", "100 kB", "200 kB", "1 MB"] {
+        let rate = |cc: &str| {
+            let text = format!(
+                "duration = \"1 s\"\n[path]\nrtt = \"50 us\"\n[link]\nrate = \"1 Gbit/s\"\n\
+                 buffer = \"{buffer}\"\n[flow.f0]\ncc = \"{cc}\"\napp = {{ kind = \"continuous\" }}\n"
+            );
+            let mut points = load_str(&text, &Overrides::default()).expect("valid");
+            let result = run(&points.remove(0).experiment);
+            result.flows[0].goodput.as_mbps_f64()
+        };
+        let (own, bbr) = (rate("cdbe"), rate("bbr"));
+        assert!(own >= 0.95 * bbr, "{buffer}: {own}, BBR {bbr}");
+    }
+}
+
+/// Mean of a flow's series over a part of the run, s.
+fn mean_of(result: &RunResult, metric: scenario::Metric, from: f64, to: f64) -> f64 {
+    let mut series = result.series.iter();
+    let found = series.find(|s| s.entity == "f0" && s.metric == metric);
+    let points = found.expect("a series").points.iter();
+    let within = points.filter(|(at, _)| (from..to).contains(&at.as_secs_f64()));
+    let values: Vec<f64> = within.map(|&(_, value)| value).collect();
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+#[test]
+fn where_reports_are_removed_on_the_way_it_is_bbr_until_they_come_again() {
+    use scenario::Metric::{Cwnd, Goodput};
+    for mode in ["default", "paper"] {
+        let stripped = format!("mode = \"{mode}\"\nstrip-at = \"10 s\"\nstrip-until = \"20 s\"");
+        let result = run(&wire(BUFFER, &stripped, &[CDBE]));
+        let whole = run(&wire(BUFFER, &format!("mode = \"{mode}\""), &[CDBE]));
+        let bbr = run(&wire(BUFFER, "", &["cc = \"bbr\""]));
+        let cwnd = |result, from, to| mean_of(result, Cwnd, from, to);
+        // the last report stands for 2 s
+        assert_eq!(
+            cwnd(&result, 5.0, 11.5).to_bits(),
+            cwnd(&whole, 5.0, 11.5).to_bits(),
+            "{mode}"
+        );
+        let (fallen_back, plain) = (cwnd(&result, 13.0, 20.0), cwnd(&bbr, 13.0, 20.0));
+        assert!(
+            (fallen_back / plain - 1.0).abs() < 0.1,
+            "{mode}: {fallen_back}, BBR {plain}"
+        );
+        let (again, before) = (cwnd(&result, 21.0, 39.0), cwnd(&whole, 21.0, 39.0));
+        assert!(
+            (again / before - 1.0).abs() < 0.1,
+            "{mode}: {again}, without a break {before}"
+        );
+        for from in [5.0, 13.0, 21.0] {
+            let rate = mean_of(&result, Goodput, from, from + 7.0) / 40e6;
+            assert!(rate > 0.9, "{mode}, from {from} s: {rate}");
+        }
+    }
+}
+
+#[test]
 fn clients_with_other_ticks_are_understood() {
     for tick in ["1 us", "4 ms", "10 ms", "100 ms"] {
         let result = run(&wire(

@@ -104,6 +104,7 @@ pub(crate) fn cdbe() -> CdbeSpec {
         timestamp_tick: ms(1),
         radio_period: ms(5),
         udp_rtt: ms(80),
+        stripped: None,
     }
 }
 

@@ -12,6 +12,8 @@ struct Transport {
     now: Instant,
     rng: units::Rng,
     stamps: std::collections::VecDeque<PacketStamp>,
+    /// Of the acknowledgements that come.
+    rtt: Duration,
 }
 
 impl Transport {
@@ -25,6 +27,7 @@ impl Transport {
             now: Instant::ZERO + Duration::from_secs(1),
             rng: Streams::new(1).stream("cc"),
             stamps: std::collections::VecDeque::new(),
+            rtt: RTT,
         }
     }
 
@@ -56,7 +59,7 @@ impl Transport {
             let feedback = Feedback {
                 report: report(k).map(RateReport::new),
                 timestamps: Some(Timestamps {
-                    val: 60 + k as u32,
+                    val: 60 + k as u32 + (self.rtt - RTT).as_millis() as u32,
                     ecr: k as u32,
                 }),
             };
@@ -65,8 +68,8 @@ impl Transport {
                 newly_lost: Bytes::ZERO,
                 bytes_in_flight: in_flight,
                 prior_in_flight: in_flight + MSS,
-                rtt: Some(RTT),
-                srtt: RTT,
+                rtt: Some(self.rtt),
+                srtt: self.rtt,
                 min_rtt: RTT,
                 stamp,
                 is_recovering: false,
@@ -107,6 +110,26 @@ fn reports_decide_until_they_stop() {
     server.run(Duration::from_secs(2), |_| None);
     assert!(!server.cc.is_reported(server.now), "three seconds");
     assert_eq!(server.cc.cwnd(), server.cc.fallback.cwnd());
+}
+
+#[test]
+fn reports_that_come_again_decide_at_once_and_begin_anew() {
+    for silence in (2_500..6_000).step_by(100).map(Duration::from_millis) {
+        let mut server = Transport::new(Mode::Default);
+        server.run(Duration::from_secs(3), |_| Some(1_000_000));
+        // a standing queue that BBR and others keep up: neither drained nor competed for
+        server.rtt = RTT * 2;
+        server.run(silence, |_| None);
+        assert!(!server.cc.is_reported(server.now));
+        server.rtt = RTT;
+        server.run(Duration::from_millis(1), |_| Some(1_000_000));
+        assert!(server.cc.is_reported(server.now));
+        let steering = server.cc.state.steering;
+        assert!(!steering.competing.is_on, "after {silence}");
+        assert_eq!((steering.competing.trial_at, steering.depth), (0, 0));
+        let config = server.cc.config.server;
+        assert_eq!(server.cc.cwnd().get(), server.cc.state.window(&config));
+    }
 }
 
 #[test]

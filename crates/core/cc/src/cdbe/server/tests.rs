@@ -295,3 +295,38 @@ fn default_a_pause_of_the_application_is_no_sample_of_the_path() {
     server.state.on_ack(&server.config, &event);
     assert_eq!(server.state.report, 2_000_000);
 }
+
+#[test]
+fn default_windows_are_no_shorter_than_the_clients_and_those_of_the_paper_are() {
+    for (mode, windows) in [(Mode::Paper, 200), (Mode::Default, 5)] {
+        let mut server = Server::new(mode);
+        // RTT_min is 50 us, and acknowledgements come as often
+        for k in 0..=200 {
+            let event = Event {
+                at: 50 * k,
+                rtt: 50,
+                min_rtt: 50,
+                ..Event::default()
+            };
+            server.state.on_ack(&server.config, &event);
+        }
+        assert_eq!(server.state.windows, windows, "{mode:?}");
+    }
+}
+
+#[test]
+fn default_segments_of_slow_flows_are_close_enough_for_one_acknowledgement() {
+    let mut server = Server::new(Mode::Default);
+    while server.window_of(20_000, &[60]) == Phase::Startup {}
+    server.window_of(20_000, &[60]);
+    assert!(!server.state.steering.is_draining);
+    let gap = MSS * 1_000_000 / server.state.pacing_rate(&server.config);
+    assert!((4_000..=5_000).contains(&gap), "{gap} us");
+    // the window limits: two segments, and what is added to the report's
+    let window = server.state.window(&server.config);
+    assert!(window <= 4 * MSS, "{window}");
+    // in a drain it is the rate that does
+    server.state.steering.is_draining = true;
+    let gap = MSS * 1_000_000 / server.state.pacing_rate(&server.config);
+    assert!(gap > 20_000, "{gap} us");
+}
