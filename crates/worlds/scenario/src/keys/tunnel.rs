@@ -12,7 +12,7 @@ use super::{Key, Section, key};
 use multipath::client::Supervision;
 use multipath::reorder::Late;
 use multipath::scheduler;
-use multipath::tunnel::{CONTROLLER, PathConfig, TunnelConfig};
+use multipath::tunnel::{BufferQueue, CONTROLLER, PathConfig, TunnelConfig};
 
 /// In the place of what [`of_core`] takes from the core.
 const OF_CORE: &str = "";
@@ -312,6 +312,28 @@ pub(super) static SECTIONS: &[Section] = &[
                 Value(OF_CORE),
                 Within(1.0, MAX_PACKETS),
                 "Packets that wait for a path, at most (table 1).",
+            ),
+            key(
+                "scheduler-queue",
+                Choice(BufferQueue::NAMES),
+                Value(OF_CORE),
+                Any,
+                "What signals that they wait: nothing until the buffer is full (`drop-tail`), or CoDel (`codel`). With \
+                 `aware`, which lets no queue stand on a path, all queueing is there.",
+            ),
+            key(
+                "codel-target",
+                Duration,
+                Value(OF_CORE),
+                Within(1e-6, 10.0),
+                "Of CoDel there: the standing sojourn time that is tolerated (RFC 8289 4.4).",
+            ),
+            key(
+                "codel-interval",
+                Duration,
+                Value(OF_CORE),
+                Within(1e-6, 100.0),
+                "Of CoDel there: for how long it may be exceeded (RFC 8289 4.3).",
             ),
             key(
                 "reorder-buffer",
