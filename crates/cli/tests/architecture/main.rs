@@ -41,7 +41,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("cc", &["units", "rnis", "radio"]),
     ("queue", &["units"]),
     ("recovery", &["units", "cc"]),
-    ("multipath", &["units", "cc", "recovery"]),
+    ("multipath", &["units", "cc", "queue", "recovery"]),
     ("quinn-cc", &["units", "rnis", "cc"]),
     ("rapid", &["units", "rnis", "radio", "cc"]),
     ("edge", &["units", "rnis", "cc", "rapid"]),

@@ -332,20 +332,23 @@ impl<P: Packet> CoDel<P> {
             law: DropLaw::default(),
         })
     }
-}
 
-impl<P: Packet + Send> QueueManagement<P> for CoDel<P> {
+    /// As [`QueueManagement::enqueue`], for packets that stay on their thread too.
     #[inline]
-    fn enqueue(&mut self, now: Instant, packet: P) -> Result<(), P> {
-        if !self.capacity.admits(self.occupancy(), packet.bytes()) {
+    pub fn push(&mut self, now: Instant, packet: P) -> Result<(), P> {
+        if !self
+            .capacity
+            .admits(self.packets.occupancy(), packet.bytes())
+        {
             return Err(packet);
         }
         self.packets.push(now, packet);
         Ok(())
     }
 
+    /// As [`QueueManagement::dequeue`], for packets that stay on their thread too.
     #[inline]
-    fn dequeue(
+    pub fn pop(
         &mut self,
         now: Instant,
         budget: Bytes,
@@ -356,6 +359,34 @@ impl<P: Packet + Send> QueueManagement<P> for CoDel<P> {
             Head::Ready(_) => packets.pop(),
             Head::TooLarge | Head::Empty => None,
         }
+    }
+
+    /// The packet that has waited longest, and since when. It may be dropped as it leaves.
+    pub fn front(&self) -> Option<&Dequeued<P>> {
+        self.packets.front()
+    }
+
+    /// How much is waiting.
+    #[inline]
+    pub fn occupancy(&self) -> Occupancy {
+        self.packets.occupancy()
+    }
+}
+
+impl<P: Packet + Send> QueueManagement<P> for CoDel<P> {
+    #[inline]
+    fn enqueue(&mut self, now: Instant, packet: P) -> Result<(), P> {
+        self.push(now, packet)
+    }
+
+    #[inline]
+    fn dequeue(
+        &mut self,
+        now: Instant,
+        budget: Bytes,
+        dropped: &mut dyn FnMut(P),
+    ) -> Option<Dequeued<P>> {
+        self.pop(now, budget, dropped)
     }
 
     #[inline]

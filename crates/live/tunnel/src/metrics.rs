@@ -234,6 +234,7 @@ fn connections(status: &Status, page: &mut Page) {
     for connection in &status.connections {
         for (outcome, count) in [
             ("refused", connection.refused_packets),
+            ("dropped", connection.dropped_packets),
             ("late", connection.late_packets),
             ("lost", connection.lost_packets),
             ("duplicate", connection.duplicate_packets),

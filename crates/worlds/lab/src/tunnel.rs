@@ -225,6 +225,7 @@ pub(crate) fn result(spec: &TunnelSpec, folder: &Folder) -> Option<TunnelResult>
         late: count(&gateway, "late_packets"),
         duplicates: count(&gateway, "duplicate_packets"),
         refused: count(&edge, "refused_packets"),
+        dropped: count(&edge, "dropped_packets"),
         ..TunnelResult::default()
     })
 }

@@ -170,6 +170,8 @@ pub struct TunnelResult {
     pub duplicates: u64,
     /// Packets that did not fit into the scheduler's buffer.
     pub refused: u64,
+    /// Packets that CoDel dropped there.
+    pub dropped: u64,
 }
 
 /// What a path of a tunnel did, towards the users.

@@ -26,6 +26,8 @@ pub(crate) struct Ledger {
     held: Cell<u64>,
     /// Packets lost inside, by flow.
     lost: RefCell<Vec<u64>>,
+    /// Those of them that were lost before they had a path, and not counted yet.
+    lost_waiting: Cell<u64>,
 }
 
 impl Ledger {
@@ -51,6 +53,10 @@ impl Ledger {
     /// Packets of a flow that were lost inside.
     pub(crate) fn lost(&self, flow: u32) -> u64 {
         self.lost.borrow()[flow as usize]
+    }
+    /// Packets that were lost in the scheduler's buffer since this was last called.
+    pub(crate) fn take_lost_waiting(&self) -> u64 {
+        self.lost_waiting.take()
     }
     /// Packets that were lost inside.
     pub(crate) fn dropped(&self) -> u64 {
@@ -99,6 +105,10 @@ impl Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         if self.stage.get() != Stage::Out {
+            if matches!(self.stage.get(), Stage::Waiting(_)) {
+                let lost = &self.ledger.lost_waiting;
+                lost.set(lost.get() + 1);
+            }
             self.enter(Stage::Out);
             self.ledger.inside.set(self.ledger.inside.get() - 1);
             self.ledger.lost.borrow_mut()[self.flow as usize] += 1;
@@ -225,6 +235,9 @@ mod tests {
         drop(second);
         assert_eq!((ledger.inside(), ledger.dropped()), (0, 1));
         assert_eq!((ledger.lost(0), ledger.lost(1)), (0, 1));
+        assert_eq!(ledger.take_lost_waiting(), 1);
+        Carried::new(at_ms(1), packet(72), &ledger).leaves(at_ms(2));
+        assert_eq!((ledger.dropped(), ledger.take_lost_waiting()), (2, 0));
         assert!(ledger.waiting().is_zero());
     }
 }

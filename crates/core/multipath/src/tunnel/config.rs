@@ -1,5 +1,6 @@
 //! How an end of a tunnel is configured.
 
+use super::buffer::{BufferQueue, CODEL_INTERVAL, CODEL_TARGET};
 use crate::packet::{AddressId, PathPriority};
 use crate::reorder::ReorderConfig;
 use recovery::Validation;
@@ -20,6 +21,12 @@ pub struct TunnelConfig {
     pub service: u32,
     /// Packets that wait for a path at most; more are rejected.
     pub scheduler_buffer: Packets,
+    /// How those that wait are signalled to the senders outside.
+    pub scheduler_queue: BufferQueue,
+    /// Of CoDel there: the standing sojourn time that is tolerated.
+    pub codel_target: Duration,
+    /// Of CoDel there: for how long it may be exceeded.
+    pub codel_interval: Duration,
     /// How received packets are put in order.
     pub reorder: ReorderConfig,
     /// Partial reliability: how old a lost packet may be to be sent again; none: never. With it,
@@ -56,6 +63,9 @@ impl Default for TunnelConfig {
         Self {
             service: SERVICE,
             scheduler_buffer: SCHEDULER_BUFFER,
+            scheduler_queue: BufferQueue::default(),
+            codel_target: CODEL_TARGET,
+            codel_interval: CODEL_INTERVAL,
             reorder: ReorderConfig::default(),
             reliability: None,
             mtu: 1_400,

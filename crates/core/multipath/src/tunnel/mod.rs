@@ -19,6 +19,7 @@
 //! | `handshake`, `accepting` | the first path and joins (RFC 9897 3.3): both halves, the server's half |
 //! | `identity`, `refusal` | keys and numbers of both ends; why a Request is rejected |
 //! | `closing` | the end of a path and of the connection (RFC 4340 8.3, RFC 9897 3.5) |
+//! | `buffer` | what no path has been chosen for (RFC 8289) |
 //! | `numbers` | which packets are valid (RFC 4340 7.5) |
 //! | `sending`, `receiving` | data and acknowledgements |
 //! | `probing` | paths that may not answer any more |
@@ -26,6 +27,7 @@
 //! | `path` | a path's state |
 
 mod accepting;
+mod buffer;
 mod closing;
 mod config;
 mod handshake;
@@ -43,6 +45,7 @@ mod stats;
 
 pub use accepting::ServerEnd;
 pub(crate) use accepting::{first_refusal, is_request_proved};
+pub use buffer::{BufferQueue, CODEL_INTERVAL, CODEL_TARGET, UnknownBufferQueue};
 pub use config::{
     CONTROLLER, Carrier, PathConfig, SCHEDULER_BUFFER, SERVICE, StreamState, TunnelConfig,
 };
@@ -60,6 +63,7 @@ use crate::scheduler::{PathSet, PathView, Scheduler};
 use crate::seq::{MpSeq, SeqNo};
 use crate::signal::{Inbox, Outbox, OutboxConfig};
 use crate::{PathId, Payload};
+use buffer::Buffer;
 use cc::RadioState;
 use core::net::IpAddr;
 use identity::Identity;
@@ -126,8 +130,7 @@ pub struct Tunnel<P> {
     identity: Identity,
     paths: Vec<Path<P>>,
     scheduler: Box<dyn Scheduler>,
-    /// Packets that no path has been chosen for.
-    waiting: VecDeque<P>,
+    waiting: Buffer<P>,
     /// Packets that had one, and need another.
     again: VecDeque<Queued<P>>,
     /// What may have to be sent again, with partial reliability.
@@ -163,6 +166,7 @@ impl<P: Payload> Tunnel<P> {
         let kept = config
             .reliability
             .map(|deadline| Reliability::new(ReliabilityConfig::new(deadline)));
+        let waiting = Buffer::new(&config);
         Self {
             reorder: Reorder::new(reorder),
             identity: Identity::new(&mut secrets),
@@ -172,7 +176,7 @@ impl<P: Payload> Tunnel<P> {
             streams,
             paths: Vec::new(),
             scheduler,
-            waiting: VecDeque::new(),
+            waiting,
             again: VecDeque::new(),
             kept,
             next_mp_seq,
@@ -193,12 +197,12 @@ impl<P: Payload> Tunnel<P> {
     ///
     /// # Errors
     /// The packet itself, if the scheduler buffer is full or the connection is closing.
-    pub fn send(&mut self, _now: Instant, payload: P) -> Result<(), P> {
+    pub fn send(&mut self, now: Instant, payload: P) -> Result<(), P> {
         if self.is_closing || self.backlog() >= self.config.scheduler_buffer.get() {
             self.counters.refused += 1;
             return Err(payload);
         }
-        self.waiting.push_back(payload);
+        self.waiting.push(now, payload);
         self.settled_at = None;
         Ok(())
     }

@@ -96,7 +96,7 @@ impl<P: Payload> Tunnel<P> {
         let queued = match self.again.pop_front() {
             Some(queued) => queued,
             None => {
-                let Some(payload) = self.waiting.pop_front() else {
+                let Some(payload) = self.waiting.pop(now) else {
                     return;
                 };
                 let mp_seq = self.next_mp_seq;

@@ -2,7 +2,7 @@
 //! which is a daemon's, are read and written by this list. `[supervision]` has a list of its own
 //! ([`crate::client::Supervision::keys`]).
 
-use super::TunnelConfig;
+use super::{BufferQueue, TunnelConfig};
 use crate::reorder::{Late, WaitRule};
 use recovery::Validation;
 use units::{Duration, Packets};
@@ -61,11 +61,13 @@ pub enum Setting<'a> {
     Late(&'a mut Late),
     /// What becomes of a window that is not used.
     Validation(&'a mut Validation),
+    /// How the scheduler's buffer signals that packets wait.
+    Queue(&'a mut BufferQueue),
 }
 
 impl TunnelConfig {
     /// The values that have keys, by these.
-    pub fn settings(&mut self) -> [(Key, Setting<'_>); 12] {
+    pub fn settings(&mut self) -> [(Key, Setting<'_>); 15] {
         use Setting as S;
         let reorder = &mut self.reorder;
         let key = Key::new;
@@ -94,6 +96,9 @@ impl TunnelConfig {
                 key("scheduler-buffer"),
                 S::Packets(&mut self.scheduler_buffer),
             ),
+            (key("scheduler-queue"), S::Queue(&mut self.scheduler_queue)),
+            (key("codel-target"), S::Duration(&mut self.codel_target)),
+            (key("codel-interval"), S::Duration(&mut self.codel_interval)),
             (
                 key("reliability").older("deadline"),
                 S::Optional(&mut self.reliability),
@@ -122,6 +127,7 @@ impl Setting<'_> {
             Self::Flag(flag) => **flag = !**flag,
             Self::Late(late) => **late = Late::Drop,
             Self::Validation(validation) => **validation = Validation::Rfc2861,
+            Self::Queue(queue) => **queue = BufferQueue::CoDel,
         }
     }
 
@@ -146,6 +152,7 @@ impl Setting<'_> {
             Self::Flag(flag) => flag.to_string(),
             Self::Late(late) => format!("\"{}\"", late.name()),
             Self::Validation(validation) => format!("\"{validation}\""),
+            Self::Queue(queue) => format!("\"{queue}\""),
         }
     }
 }

@@ -29,6 +29,8 @@ pub struct TunnelStats {
     pub waiting: Packets,
     /// Packets that the full scheduler buffer rejected.
     pub refused: Packets,
+    /// Packets that CoDel dropped in the scheduler buffer.
+    pub dropped: Packets,
     /// Packets that the reordering holds.
     pub held: Packets,
     /// What the reordering has done.
@@ -94,6 +96,7 @@ impl<P: Payload> Tunnel<P> {
         TunnelStats {
             waiting: Packets::new((self.waiting.len() + self.again.len()) as u64),
             refused: Packets::new(counters.refused),
+            dropped: Packets::new(self.waiting.dropped()),
             held: self.reorder.held(),
             reorder: self.reorder.stats(),
             reliability: self.kept.as_ref().map_or_else(

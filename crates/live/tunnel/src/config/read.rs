@@ -7,7 +7,7 @@ use multipath::client::{Supervision, SupervisionError};
 use multipath::packet::PathPriority;
 use multipath::reorder::{Late, ReorderConfig, WaitRule};
 use multipath::scheduler;
-use multipath::tunnel::{self, Carrier, Key, NEVER, Setting, TunnelConfig};
+use multipath::tunnel::{self, BufferQueue, Carrier, Key, NEVER, Setting, TunnelConfig};
 use recovery::Validation;
 use report_source::{read_addresses, read_source, read_ues};
 use std::net::{IpAddr, SocketAddr};
@@ -137,6 +137,10 @@ fn settings(
             Setting::Validation(validation) => {
                 let all = Validation::ALL.map(|each| (each.name(), each));
                 set(validation, section.word(name, &all)?);
+            }
+            Setting::Queue(queue) => {
+                let all = BufferQueue::ALL.map(|each| (each.name(), each));
+                set(queue, section.word(name, &all)?);
             }
         }
     }

@@ -4,12 +4,14 @@
 mod bars;
 mod combination;
 mod contours;
+mod delay;
 mod ours;
 mod over_time;
 mod place;
 mod points;
 mod proxy;
 mod rank;
+mod readings;
 mod regions;
 mod table;
 mod waiting;
@@ -48,6 +50,7 @@ pub(crate) static SYSTEM: System = System {
     sections: &[
         proxy::SECTION,
         table::SECTION,
+        readings::SECTION,
         bars::SECTION,
         waiting::SECTION,
         over_time::SECTION,
@@ -56,6 +59,7 @@ pub(crate) static SYSTEM: System = System {
         contours::NEWRENO,
         ours::TABLE,
         ours::CONTOURS,
+        delay::SECTION,
     ],
     discussion: include_str!("discussion.md"),
 };

@@ -11,7 +11,7 @@ use super::{Fallback, Key, Section, key};
 use multipath::client::Supervision;
 use multipath::reorder::Late;
 use multipath::scheduler;
-use multipath::tunnel::{CONTROLLER, Carrier, NEVER, PathConfig, TunnelConfig};
+use multipath::tunnel::{BufferQueue, CONTROLLER, Carrier, NEVER, PathConfig, TunnelConfig};
 
 /// The core's preset of this name: the live tunnel has the same.
 fn preset(presets: &[(&str, String)], name: &str) -> Fallback {
@@ -275,6 +275,25 @@ pub(super) fn sections() -> [Section; 3] {
                     Count,
                     Within(1.0, MAX_PACKETS),
                     "Packets that wait for a path, at most (table 1).",
+                ),
+                of(
+                    "scheduler-queue",
+                    Choice(BufferQueue::NAMES),
+                    Any,
+                    "What signals that they wait: nothing until the buffer is full (`drop-tail`), or CoDel (`codel`). With \
+                     `aware`, which lets no queue stand on a path, all queueing is there.",
+                ),
+                of(
+                    "codel-target",
+                    Duration,
+                    Within(1e-6, 10.0),
+                    "Of CoDel there: the standing sojourn time that is tolerated (RFC 8289 4.4).",
+                ),
+                of(
+                    "codel-interval",
+                    Duration,
+                    Within(1e-6, 100.0),
+                    "Of CoDel there: for how long it may be exceeded (RFC 8289 4.3).",
                 ),
                 of(
                     "reorder-buffer",

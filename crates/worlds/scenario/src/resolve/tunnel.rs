@@ -11,7 +11,7 @@ use crate::{PepMode, PepSpec};
 use multipath::client::Supervision;
 use multipath::reorder::{Late, ReorderConfig, UnknownWaitRule, WaitRule};
 use multipath::scheduler::PathSet;
-use multipath::tunnel::{Carrier, Setting, TunnelConfig};
+use multipath::tunnel::{Carrier, Setting, TunnelConfig, UnknownBufferQueue};
 use queue::registry::{self, Place};
 use units::{BitRate, Bytes, Duration, Packets};
 
@@ -119,6 +119,12 @@ fn connection(reader: &mut Reader<'_>) -> Checked<TunnelConfig> {
                 *late = found.map_or(Late::Forward, |(_, late)| *late);
             }
             Setting::Validation(validation) => *validation = window_validation(reader)?,
+            Setting::Queue(queue) => {
+                let given = reader.choice(key)?.parse();
+                *queue = given.map_err(|error: UnknownBufferQueue| {
+                    fault(reader.place(key), error.to_string())
+                })?;
+            }
         }
     }
     Ok(config)

@@ -23,6 +23,8 @@ pub struct TunnelSummary {
     pub duplicates: f64,
     /// Packets that did not fit into the scheduler's buffer.
     pub refused: f64,
+    /// Packets that CoDel dropped there.
+    pub dropped: f64,
 }
 
 /// What a path of a tunnel did towards the users, in a repeat.
@@ -68,6 +70,7 @@ impl TunnelSummary {
             late: of(|tunnel| tunnel.late),
             duplicates: of(|tunnel| tunnel.duplicates),
             refused: of(|tunnel| tunnel.refused),
+            dropped: of(|tunnel| tunnel.dropped),
         })
     }
 }

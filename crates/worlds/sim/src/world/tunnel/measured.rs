@@ -104,7 +104,9 @@ fn add(total: &mut TunnelResult, state: &mut UeTunnel, now: Instant) {
     total.late += stats.reorder.late.get();
     total.duplicates += stats.reorder.duplicates.get() + stats.duplicates.get();
     if let Some(tunnel) = state.at_edge() {
-        total.refused += tunnel.stats().refused.get();
+        let stats = tunnel.stats();
+        total.refused += stats.refused.get();
+        total.dropped += stats.dropped.get();
     }
     total
         .paths

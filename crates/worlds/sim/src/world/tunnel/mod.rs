@@ -110,6 +110,15 @@ struct Events {
     next: usize,
 }
 
+impl End {
+    /// Counts what was dropped in the scheduler's buffer since it was last called.
+    fn count_drops(&mut self) {
+        for _ in 0..self.ledger.take_lost_waiting() {
+            self.scheduler.dropped();
+        }
+    }
+}
+
 impl UeTunnel {
     /// The timer by which the tunnel begins.
     pub(super) fn first_timer(&self) -> EntityId {
@@ -139,17 +148,18 @@ impl World {
         let ue = self.flows[packet.flow as usize].spec.ue;
         let state = &mut self.tunnels[ue];
         let carried = Carried::new(now, packet, &state.end(end).ledger);
-        let refused = match end {
-            TunnelEnd::Ue => state.client.send(now, carried).is_err(),
+        // what is refused is dropped, as the ledger shows
+        let is_taken = match end {
+            TunnelEnd::Ue => state.client.send(now, carried).is_ok(),
             TunnelEnd::Edge => match state.at_edge() {
-                Some(tunnel) => tunnel.send(now, carried).is_err(),
-                None => true,
+                Some(tunnel) => tunnel.send(now, carried).is_ok(),
+                None => false,
             },
         };
-        if refused {
-            return state.end(end).scheduler.dropped();
+        match is_taken {
+            true => self.transmit_tunnel(ue, end),
+            false => state.end(end).count_drops(),
         }
-        self.transmit_tunnel(ue, end);
     }
 
     /// A packet of the tunnel itself has arrived at one of its ends.
@@ -321,6 +331,7 @@ impl World {
         let state = &mut self.tunnels[ue];
         let waiting = state.end(end).ledger.waiting();
         state.end(end).scheduler.set(now, waiting);
+        state.end(end).count_drops();
         let deadline = match end {
             TunnelEnd::Ue => state.client.next_deadline(now),
             TunnelEnd::Edge => state.server.next_deadline(now),

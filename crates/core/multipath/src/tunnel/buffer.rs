@@ -1,0 +1,262 @@
+//! The scheduler's buffer: packets that no path has been chosen for, in their order.
+//!
+//! With a scheduler that bounds what its paths hold ([`crate::scheduler::Scheduler::bounds_paths`]) the queue of
+//! all paths stands here, where no bottleneck signals it. CoDel can (RFC 8289, [`queue::CoDel`]), as packets
+//! leave for a path. They have no number of the connection yet, so that what is dropped leaves no gap for the
+//! receiver to wait for.
+
+use super::TunnelConfig;
+use crate::Payload;
+use core::fmt;
+use core::str::FromStr;
+use queue::{Capacity, CoDel, CoDelConfig};
+use std::collections::VecDeque;
+use units::{Bytes, Duration, Ecn, Instant};
+
+/// Standing sojourn time that CoDel tolerates there unless given. With RFC 8289's 5 ms one download by Cubic leaves
+/// the paths empty after each reduction (docs/results/nested-cc.md).
+pub const CODEL_TARGET: Duration = Duration::from_millis(30);
+/// For how long it may be exceeded unless given (RFC 8289 4.3).
+pub const CODEL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// How the scheduler's buffer signals that packets wait in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BufferQueue {
+    /// What does not fit is dropped, and nothing else.
+    #[default]
+    DropTail,
+    /// What waits too long is marked or dropped as well.
+    CoDel,
+}
+
+impl BufferQueue {
+    /// Both, in the order of messages.
+    pub const ALL: [Self; 2] = [Self::DropTail, Self::CoDel];
+    /// Their names.
+    pub const NAMES: &'static [&'static str] = &[Self::DropTail.name(), Self::CoDel.name()];
+
+    /// The name that scenario files and configurations use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::DropTail => "drop-tail",
+            Self::CoDel => "codel",
+        }
+    }
+}
+
+impl fmt::Display for BufferQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// No queue of the scheduler's buffer has the requested name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown queue {name:?}; known are {known}", known = BufferQueue::NAMES.join(", "))]
+pub struct UnknownBufferQueue {
+    /// The requested name.
+    pub name: String,
+}
+
+impl FromStr for BufferQueue {
+    type Err = UnknownBufferQueue;
+
+    fn from_str(name: &str) -> Result<Self, UnknownBufferQueue> {
+        let found = Self::ALL.into_iter().find(|queue| queue.name() == name);
+        found.ok_or_else(|| UnknownBufferQueue {
+            name: name.to_owned(),
+        })
+    }
+}
+
+/// A payload as a queue sees it.
+#[derive(Debug)]
+struct Waiting<P>(P);
+
+impl<P: Payload> queue::Packet for Waiting<P> {
+    fn bytes(&self) -> Bytes {
+        Bytes::new(self.0.len() as u64)
+    }
+    fn ecn(&self) -> Ecn {
+        self.0.ecn()
+    }
+    fn mark(&mut self) {
+        self.0.mark();
+    }
+}
+
+enum Packets<P> {
+    Plain(VecDeque<P>),
+    CoDel(CoDel<Waiting<P>>),
+}
+
+/// Packets that no path has been chosen for. How many there may be, the tunnel decides.
+pub(super) struct Buffer<P> {
+    packets: Packets<P>,
+    /// Dropped because packets waited too long.
+    dropped: u64,
+}
+
+impl<P: Payload> Buffer<P> {
+    pub(super) fn new(config: &TunnelConfig) -> Self {
+        let codel = CoDelConfig {
+            // no time of zero is a queue's
+            target: config.codel_target.max(Duration::from_nanos(1)),
+            interval: config.codel_interval.max(Duration::from_nanos(1)),
+            mtu: Bytes::new(config.mtu as u64),
+            ecn: true,
+        };
+        let packets = match config.scheduler_queue {
+            BufferQueue::DropTail => Packets::Plain(VecDeque::new()),
+            BufferQueue::CoDel => {
+                let codel = CoDel::new(codel, Capacity::Unlimited);
+                Packets::CoDel(codel.expect("both times are above zero"))
+            }
+        };
+        Self {
+            packets,
+            dropped: 0,
+        }
+    }
+
+    pub(super) fn push(&mut self, now: Instant, payload: P) {
+        match &mut self.packets {
+            Packets::Plain(packets) => packets.push_back(payload),
+            Packets::CoDel(codel) => {
+                let pushed = codel.push(now, Waiting(payload));
+                debug_assert!(pushed.is_ok(), "without limit");
+            }
+        }
+    }
+
+    /// The packet that has waited longest.
+    pub(super) fn front(&self) -> Option<&P> {
+        match &self.packets {
+            Packets::Plain(packets) => packets.front(),
+            Packets::CoDel(codel) => codel.front().map(|first| &first.packet.0),
+        }
+    }
+
+    /// The next packet that leaves for a path.
+    pub(super) fn pop(&mut self, now: Instant) -> Option<P> {
+        match &mut self.packets {
+            Packets::Plain(packets) => packets.pop_front(),
+            Packets::CoDel(codel) => {
+                let dropped = &mut self.dropped;
+                let next = codel.pop(now, Bytes::MAX, &mut |_| *dropped += 1);
+                next.map(|next| next.packet.0)
+            }
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        match &self.packets {
+            Packets::Plain(packets) => packets.len(),
+            Packets::CoDel(codel) => codel.occupancy().packets,
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Packets dropped because they, or those before them, waited too long.
+    pub(super) fn dropped(&self) -> u64 {
+        self.dropped
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Clone, Debug, PartialEq)]
+    struct Data(u64, Ecn);
+
+    impl Payload for Data {
+        fn len(&self) -> usize {
+            1_400
+        }
+        fn ecn(&self) -> Ecn {
+            self.1
+        }
+        fn mark(&mut self) {
+            self.1 = Ecn::Ce;
+        }
+    }
+
+    fn at_ms(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    fn buffer(scheduler_queue: BufferQueue) -> Buffer<Data> {
+        let config = TunnelConfig {
+            scheduler_queue,
+            ..TunnelConfig::default()
+        };
+        Buffer::new(&config)
+    }
+
+    /// A packet comes and one leaves each millisecond for a second, behind `standing` others: those that left.
+    fn run(buffer: &mut Buffer<Data>, standing: u64, ecn: Ecn) -> Vec<Data> {
+        let mut left = Vec::new();
+        for number in 0..standing {
+            buffer.push(at_ms(0), Data(number, ecn));
+        }
+        for ms in 1..=1_000 {
+            buffer.push(at_ms(ms), Data(standing + ms - 1, ecn));
+            left.extend(buffer.pop(at_ms(ms)));
+        }
+        left
+    }
+
+    #[test]
+    fn every_name_is_a_queue_and_others_are_none() {
+        for queue in BufferQueue::ALL {
+            assert_eq!(queue.name().parse(), Ok(queue));
+        }
+        let error = "red".parse::<BufferQueue>().expect_err("unknown");
+        let text = "unknown queue \"red\"; known are drop-tail, codel";
+        assert_eq!(error.to_string(), text);
+    }
+
+    #[test]
+    fn what_waits_too_long_is_dropped_from_the_front_and_the_rest_keeps_its_order() {
+        let mut codel = buffer(BufferQueue::CoDel);
+        let left = run(&mut codel, 200, Ecn::NotEct);
+        assert!(left.is_sorted_by_key(|data| data.0));
+        assert!(codel.dropped() > 0 && left.len() == 1_000);
+        // none was lost but those that were dropped
+        let waiting = codel.len() as u64;
+        assert_eq!(1_200, 1_000 + codel.dropped() + waiting);
+        assert_eq!(left.last().map(|data| data.0), Some(1_199 - waiting));
+    }
+
+    #[test]
+    fn packets_that_can_be_marked_are_not_dropped() {
+        let mut codel = buffer(BufferQueue::CoDel);
+        let left = run(&mut codel, 200, Ecn::Ect0);
+        let marked = left.iter().filter(|data| data.1 == Ecn::Ce).count();
+        assert!(marked > 0);
+        assert_eq!((codel.dropped(), left.len()), (0, 1_000));
+    }
+
+    #[test]
+    fn a_short_queue_and_the_last_packet_are_left_alone() {
+        let mut codel = buffer(BufferQueue::CoDel);
+        assert_eq!(run(&mut codel, 4, Ecn::NotEct).len(), 1_000);
+        codel.push(at_ms(1_000), Data(0, Ecn::NotEct));
+        while codel.len() > 1 {
+            codel.pop(at_ms(1_001));
+        }
+        assert!(codel.pop(at_ms(9_000)).is_some() && codel.is_empty());
+        assert_eq!(codel.dropped(), 0);
+    }
+
+    #[test]
+    fn drop_tail_drops_nothing_that_waits() {
+        let mut plain = buffer(BufferQueue::DropTail);
+        assert_eq!(run(&mut plain, 200, Ecn::NotEct).len(), 1_000);
+        assert_eq!((plain.dropped(), plain.len()), (0, 200));
+    }
+}
