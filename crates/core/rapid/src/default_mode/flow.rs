@@ -22,6 +22,10 @@ const IDLE_TIME: f64 = 1.0;
 /// A flow without arrivals for this long, or two round trips of the WAN, sends nothing now, seconds.
 const PAUSE_TIME: f64 = 0.01;
 
+/// A flow of which nothing has arrived or been acknowledged for this long sends nothing, though some of it waits, seconds:
+/// its user does not take it. What the radio has not sent yet, reports show.
+const STALL_TIME: f64 = 0.1;
+
 /// A window grows to no more than so many times what has arrived in a round trip so far, and to so many segments
 /// without that: four initial windows (RFC 6928). Slow start doubles; with four times, what is by chance divided between
 /// two measured round trips would be twice as much as the bound counts on.
@@ -48,6 +52,8 @@ pub(super) struct Flow {
     sampled: (Bytes, Instant),
     /// Last time with an arrival.
     active_at: Instant,
+    /// Last time with an arrival or an acknowledgement.
+    moved_at: Instant,
     /// Moving average of the arrival rate, byte/s.
     rate: f64,
     /// Arrivals and their time at the beginning of this round trip of the WAN, and the most of one so far, bytes.
@@ -79,6 +85,7 @@ impl Flow {
             telemetry: FlowTelemetry::default(),
             sampled: (Bytes::ZERO, now),
             active_at: now,
+            moved_at: now,
             rate: 0.0,
             round: (Bytes::ZERO, now),
             max_of_round: Bytes::ZERO,
@@ -93,6 +100,15 @@ impl Flow {
             turn: Turn::default(),
             last: None,
         }
+    }
+
+    /// What is measured of it now.
+    pub(super) fn measured(&mut self, now: Instant, telemetry: &FlowTelemetry) {
+        let passed = |of: &FlowTelemetry| (of.wan_arrived, of.ran_acked);
+        if passed(telemetry) != passed(&self.telemetry) {
+            self.moved_at = now;
+        }
+        self.telemetry = *telemetry;
     }
 
     pub(super) fn wan_rtt(&self) -> Option<f64> {
@@ -147,7 +163,9 @@ impl Flow {
     /// Sends, or opened a moment ago.
     pub(super) fn is_sending(&self, now: Instant) -> bool {
         let pause = self.wan_rtt().map_or(0.0, |rtt| 2.0 * rtt).max(PAUSE_TIME);
-        self.is_under_way() || now.saturating_since(self.active_at).as_secs_f64() < pause
+        let is_stalled = now.saturating_since(self.moved_at).as_secs_f64() >= STALL_TIME;
+        (self.is_under_way() && !is_stalled)
+            || now.saturating_since(self.active_at).as_secs_f64() < pause
     }
 
     /// Data waits for room in its window towards the UE, or another segment would not fit into it.
@@ -316,7 +334,8 @@ impl Flow {
 fn is_material(last: &Decision, new: &Decision, mss: Bytes) -> bool {
     let differs = |a: Bytes, b: Bytes| {
         let (less, more) = (a.min(b), a.max(b));
-        more - less >= mss.min(more / 64)
+        // of a closed window 1/64 is nothing, and it stays what it was
+        less != more && more - less >= mss.min(more / 64)
     };
     last.is_slow != new.is_slow
         || differs(

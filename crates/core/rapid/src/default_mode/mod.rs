@@ -177,10 +177,10 @@ impl Allocator for DefaultMode {
         }
     }
 
-    fn on_telemetry(&mut self, _now: Instant, id: FlowId, telemetry: &FlowTelemetry) {
+    fn on_telemetry(&mut self, now: Instant, id: FlowId, telemetry: &FlowTelemetry) {
         let ue = self.owners.get(&id).and_then(|rnti| self.ues.get_mut(rnti));
         if let Some(flow) = ue.and_then(|ue| ue.flows.get_mut(&id)) {
-            flow.telemetry = *telemetry;
+            flow.measured(now, telemetry);
         }
     }
 
@@ -295,5 +295,79 @@ mod tests {
             }
         }
         assert!(lately.is_empty(), "{lately:?}");
+    }
+
+    /// Downloads that a user does not read: their windows are closed, and stay so.
+    #[test]
+    fn a_closed_window_is_not_decided_again_with_each_report() {
+        const FLOWS: u64 = 300;
+        let mut policy = DefaultMode::new(AllocatorConfig::new(Mode::Default));
+        let mss = Bytes::new(1440);
+        let at = |ms: u64| Instant::from_nanos(ms * 1_000_000);
+        let telemetry = FlowTelemetry {
+            wan_arrived: mss * 300,
+            wan_min_rtt: Some(Duration::from_millis(1)),
+            ran_min_rtt: Some(Duration::from_millis(1)),
+            ran_in_flight: mss,
+            buffered: mss * 299,
+            ..FlowTelemetry::default()
+        };
+        policy.on_report(at(1), &report(&[0]));
+        for flow in 0..FLOWS {
+            let opened = FlowOpened { ue: Rnti(1), mss };
+            policy.on_flow_open(at(1), FlowId(flow), opened);
+        }
+        let mut last = BTreeMap::new();
+        for ms in 2..100 {
+            for flow in 0..FLOWS {
+                policy.on_telemetry(at(ms), FlowId(flow), &telemetry);
+            }
+            let mut report = report(&[0]);
+            report.ues[0].timestamp = at(ms);
+            policy.on_report(at(ms), &report);
+            while let Some(decision) = policy.poll_decision() {
+                let before = last.insert(decision.flow, decision);
+                assert_ne!(before, Some(decision), "at {ms} ms");
+            }
+        }
+        let is_closed = |decision: &Decision| decision.wan_window.shown(Bytes::ZERO).is_zero();
+        assert_eq!(last.values().filter(|d| is_closed(d)).count(), 300);
+    }
+
+    /// Downloads that a user does not read wait here, and the radio has nothing to send of them.
+    #[test]
+    fn a_user_who_takes_nothing_has_no_part_of_the_cell() {
+        let mss = Bytes::new(1440);
+        let at = |ms: u64| Instant::from_nanos(ms * 1_000_000);
+        let rtt = Some(Duration::from_millis(1));
+        // the first user's capacity by the millisecond; of the second nothing is acknowledged from 50 ms on
+        let capacities = |users: u16| {
+            let mut policy = DefaultMode::new(AllocatorConfig::new(Mode::Default));
+            for user in 1..=users {
+                let ue = Rnti(user);
+                policy.on_flow_open(at(0), FlowId(user.into()), FlowOpened { ue, mss });
+            }
+            let capacity = |ms: u64| {
+                for (flow, until) in [(FlowId(1), u64::MAX), (FlowId(2), 50)] {
+                    let acked = mss * ms.min(until);
+                    let telemetry = FlowTelemetry {
+                        wan_arrived: acked + mss * 20,
+                        wan_min_rtt: rtt,
+                        ran_min_rtt: rtt,
+                        ran_acked: acked,
+                        ran_in_flight: mss * 10,
+                        buffered: mss * 10,
+                        ..FlowTelemetry::default()
+                    };
+                    policy.on_telemetry(at(ms), flow, &telemetry);
+                }
+                policy.on_report(at(ms), &report(&[20, 0]));
+                policy.capacity(Rnti(1)).expect("reported").as_bps()
+            };
+            (1..200).map(capacity).collect::<Vec<_>>()
+        };
+        let (alone, beside) = (capacities(1), capacities(2));
+        assert!(beside[..145].iter().zip(&alone).all(|(b, a)| b < a));
+        assert_eq!(beside[150..], alone[150..]);
     }
 }

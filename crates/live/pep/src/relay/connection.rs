@@ -82,6 +82,8 @@ pub(super) struct Connection {
     has_sent_end: bool,
     /// Both directions have ended.
     closing: Option<Closing>,
+    /// Bytes that its last turn has moved, both directions together.
+    pub(super) moved: usize,
     /// It stands in the worker's list of those to be given a turn.
     pub(super) is_queued: bool,
     /// It stands in the worker's list of those without a pipe.
@@ -107,6 +109,7 @@ impl Connection {
             rcv_mss: 0,
             has_sent_end: false,
             closing: None,
+            moved: 0,
             is_queued: false,
             is_starved: false,
         }
@@ -144,6 +147,7 @@ impl Connection {
         counters: &Counters,
         now: Instant,
     ) -> Next {
+        self.moved = 0;
         if !self.is_established {
             if !self.wan.can_write {
                 return Next::Wait;
@@ -211,7 +215,8 @@ impl Connection {
         };
         let down = self.down.advance(means, &flow.ue, &mut wan, &mut ran)?;
         let up = self.up.advance(means, &flow.ue, &mut ran, &mut wan)?;
-        let has_moved = down.read + down.written + up.read + up.written > 0;
+        self.moved = down.read.max(down.written) + up.read.max(up.written);
+        let has_moved = self.moved > 0;
         if has_moved {
             self.active_at = now;
             self.count(down, up, counters);

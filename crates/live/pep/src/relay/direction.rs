@@ -47,8 +47,8 @@ pub(super) trait Holds {
 pub(super) trait Buffer<S>: Holds {
     /// Takes up to so many bytes from a socket.
     fn fill(&mut self, from: &S, most: usize) -> Result<Filled>;
-    /// Hands what it holds to a socket; 0 if that has no room.
-    fn drain(&mut self, to: &S) -> Result<usize>;
+    /// Hands up to so many of the bytes that it holds to a socket; 0 if that has no room.
+    fn drain(&mut self, to: &S, most: usize) -> Result<usize>;
 }
 
 /// Where buffers come from.
@@ -63,8 +63,9 @@ pub(super) trait Buffers {
     fn capacity(&self) -> usize;
 }
 
-/// Bytes that one direction moves before others have their turn.
-const TURN: usize = 4 << 20;
+/// Bytes that one direction reads, and hands on, before others have their turn: some tenths of a millisecond of a
+/// processor. A pipe and sockets can hold many times as much.
+pub(super) const TURN: usize = 256 << 10;
 
 /// What a socket is known to be ready for. The kernel reports changes only, so it is kept here.
 #[derive(Clone, Copy, Debug, Default)]
@@ -103,7 +104,7 @@ pub(super) struct Direction<B> {
     has_ended: bool,
     /// The end has been passed on.
     pub(super) is_finished: bool,
-    /// The pipe could take no more although the socket may have.
+    /// The pipe, or the turn, could take no more although the socket may have.
     pub(super) is_backlogged: bool,
     /// There was no pipe to be had, for want of descriptors or memory: another turn is needed, without an event.
     pub(super) lacks_pipe: bool,
@@ -207,27 +208,29 @@ impl<B: Holds> Direction<B> {
         self.lacks_pipe = false;
         let held_before = self.held();
         loop {
-            let read = self.fill(means, ue, held_before, from)?;
-            let written = self.drain(to)?;
+            let most = TURN - moved.read;
+            let read = self.fill(means, ue, (held_before, most), from)?;
+            let written = self.drain(to, TURN - moved.written)?;
             moved.read += read;
             moved.written += written;
             self.most = self.most.saturating_sub(read);
             if read == 0 && written == 0 {
                 return Ok(());
             }
-            if moved.written >= TURN {
+            if moved.read >= TURN || moved.written >= TURN {
                 moved.has_more = true;
+                self.is_backlogged = from.ready.can_read;
                 return Ok(());
             }
         }
     }
 
-    /// Reads what there is room for.
+    /// Reads what there is room for, of what is left of the turn.
     fn fill<S: Socket, P: Buffers<Buffer = B>>(
         &mut self,
         means: &mut Means<'_, P>,
         ue: &UeCounters,
-        accounted: usize,
+        (accounted, left): (usize, usize),
         from: &mut End<'_, S>,
     ) -> Result<usize>
     where
@@ -247,7 +250,8 @@ impl<B: Holds> Direction<B> {
         let shared = means.registry.room(ue, means.limits, held);
         let most = own
             .min(shared.saturating_sub(since))
-            .min(self.readable(from));
+            .min(self.readable(from))
+            .min(left);
         if most == 0 {
             self.is_backlogged = true;
             return Ok(0);
@@ -335,7 +339,7 @@ impl<B: Holds> Direction<B> {
         }
     }
 
-    fn drain<S: Socket>(&mut self, to: &mut End<'_, S>) -> Result<usize>
+    fn drain<S: Socket>(&mut self, to: &mut End<'_, S>, most: usize) -> Result<usize>
     where
         B: Buffer<S>,
     {
@@ -356,7 +360,7 @@ impl<B: Holds> Direction<B> {
         }
         match &mut self.pipe {
             Some(pipe) if pipe.held() > 0 && to.ready.can_write => {
-                let written = pipe.drain(to.socket)?;
+                let written = pipe.drain(to.socket, most)?;
                 to.ready.can_write = written > 0;
                 Ok(written)
             }
@@ -380,6 +384,112 @@ mod tests {
     use std::io::Write as _;
     use std::os::fd::OwnedFd;
     use std::os::unix::net::UnixStream;
+
+    /// A stream that brings as much as is read and takes as much as is handed on.
+    struct Endless;
+
+    impl Socket for Endless {
+        fn unread(&self) -> usize {
+            usize::MAX
+        }
+        fn is_at_mark(&self) -> bool {
+            false
+        }
+        fn read_byte(&self, _: &mut [u8; 1]) -> Result<usize> {
+            Ok(1)
+        }
+        fn send_urgent(&self, _: u8) -> Result<()> {
+            Ok(())
+        }
+        fn end(&self) -> Result<()> {
+            Ok(())
+        }
+        fn unacknowledged(&self) -> usize {
+            0
+        }
+    }
+
+    /// Bytes, and whether any are taken out.
+    struct Held(usize, bool);
+
+    impl Holds for Held {
+        fn held(&self) -> usize {
+            self.0
+        }
+    }
+
+    impl Buffer<Endless> for Held {
+        fn fill(&mut self, _: &Endless, most: usize) -> Result<Filled> {
+            self.0 += most;
+            Ok(Filled::Bytes(most))
+        }
+        fn drain(&mut self, _: &Endless, most: usize) -> Result<usize> {
+            let n = if self.1 { self.0.min(most) } else { 0 };
+            self.0 -= n;
+            Ok(n)
+        }
+    }
+
+    impl Buffers for Held {
+        type Buffer = Self;
+        fn take(&mut self) -> Result<Self> {
+            Ok(Self(0, self.1))
+        }
+        fn give_back(&mut self, _: Self) {}
+        fn capacity(&self) -> usize {
+            64 << 20
+        }
+    }
+
+    /// However much waits, and however large the pipe is.
+    #[test]
+    fn a_turn_moves_a_bounded_number_of_bytes() {
+        let memory = units::Bytes::new(1 << 40);
+        let limits = Limits {
+            memory,
+            memory_per_ue: memory,
+            ..LIMITS
+        };
+        let (registry, ue) = (Registry::default(), UeCounters::default());
+        let mut ready = [Readiness {
+            can_read: true,
+            can_write: true,
+            ..Readiness::default()
+        }; 2];
+        let mut direction = Direction::default();
+        for (drains, expected) in [(true, TURN), (false, 0), (true, TURN), (true, TURN)] {
+            if let Some(pipe) = &mut direction.pipe {
+                let Held(_, is_drained) = pipe;
+                *is_drained = drains;
+            }
+            let mut pipes = Held(0, drains);
+            let mut means = Means {
+                pipes: &mut pipes,
+                registry: &registry,
+                limits: &limits,
+            };
+            let [of_from, of_to] = &mut ready;
+            of_to.can_write = true;
+            let (mut from, mut to) = (
+                End {
+                    socket: &Endless,
+                    ready: of_from,
+                },
+                End {
+                    socket: &Endless,
+                    ready: of_to,
+                },
+            );
+            let moved = direction
+                .advance(&mut means, &ue, &mut from, &mut to)
+                .expect("moved");
+            assert_eq!((moved.read, moved.written), (TURN, expected));
+            assert!(
+                moved.has_more && direction.is_backlogged,
+                "what is left is counted"
+            );
+        }
+    }
 
     /// A direction reads all but the last of the bytes that make a look at memory due; that byte's read is the one that
     /// makes it due only if those before it were counted, of the UE and in all.

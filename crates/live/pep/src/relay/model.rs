@@ -193,12 +193,13 @@ impl Buffer<Handle> for Places {
         })
     }
 
-    fn drain(&mut self, to: &Handle) -> Result<usize> {
+    fn drain(&mut self, to: &Handle, most: usize) -> Result<usize> {
         let mut host = to.0.borrow_mut();
         if host.is_reset {
             return Err(Errno::PIPE);
         }
-        let n = host.room.saturating_sub(host.queue.len()).min(self.0.len());
+        let room = host.room.saturating_sub(host.queue.len());
+        let n = room.min(self.0.len()).min(most);
         if n == 0 {
             host.wants_room = true;
         }

@@ -64,10 +64,10 @@ impl<S: AsFd> Buffer<S> for Pipe {
         }
     }
 
-    fn drain(&mut self, to: &S) -> Result<usize> {
-        // never SPLICE_F_MORE: all that is here goes out, and the last piece must not be corked
+    fn drain(&mut self, to: &S, most: usize) -> Result<usize> {
+        // never SPLICE_F_MORE: the last piece must not be corked
         let flags = SpliceFlags::NONBLOCK | SpliceFlags::MOVE;
-        match splice(&self.read_end, None, to, None, self.held, flags) {
+        match splice(&self.read_end, None, to, None, self.held.min(most), flags) {
             Ok(n) => {
                 self.held -= n;
                 Ok(n)
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(pipe.fill(&from, 100), Ok(Filled::Nothing));
         near.write_all(b"hello").expect("written");
         assert_eq!(pipe.fill(&from, 65_536), Ok(Filled::All(5)));
-        assert_eq!((pipe.held(), pipe.drain(&to)), (5, Ok(5)));
+        assert_eq!((pipe.held(), pipe.drain(&to, 65_536)), (5, Ok(5)));
         let mut got = [0; 5];
         far.read_exact(&mut got).expect("read");
         assert_eq!((&got, pipe.held()), (b"hello", 0));

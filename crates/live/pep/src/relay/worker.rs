@@ -1,6 +1,7 @@
 //! One thread of the data path.
 
 mod accepting;
+mod turns;
 
 use super::command::{Waker, WorkerCommand, WorkerHandle};
 use super::connection::{Connection, Next, ResetReason, Side};
@@ -17,14 +18,14 @@ use daemon::clock;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{EventfdFlags, Timespec, eventfd};
 use rustix::io::Errno;
-use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, mpsc};
+use turns::Turns;
 use units::{Duration, Instant};
 
-/// Connections accepted before the others have their turn.
+/// Connections of a listener accepted before the others have their turn.
 const ACCEPT_BATCH: usize = 8;
 /// Between looks for connections that are silent for too long.
 const SWEEP: Duration = Duration::from_millis(500);
@@ -54,7 +55,7 @@ pub(crate) struct Worker {
     connections: Slab<Connection>,
     pipes: PipePool,
     /// Those that are to be given a turn, each once, and until the next turn those that have ended meanwhile.
-    queue: VecDeque<Key>,
+    queue: Turns<Key>,
     /// Those without a pipe, which are given a turn later; those that end meanwhile stay until then, a tenth of a second.
     starved: Vec<Key>,
     starved_until: Instant,
@@ -91,7 +92,7 @@ impl Worker {
             is_accepting: false,
             resume_at: None,
             connections: Slab::new(),
-            queue: VecDeque::new(),
+            queue: Turns::new(),
             starved: Vec::new(),
             starved_until: Instant::ZERO,
             now: clock::now(),
@@ -178,16 +179,14 @@ impl Worker {
             && !connection.is_queued
         {
             connection.is_queued = true;
-            self.queue.push_back(key);
+            self.queue.wake(key);
         }
     }
 
-    /// One turn for each connection that waits for one.
+    /// A round of turns for connections that wait for one.
     fn serve_queue(&mut self) {
-        for _ in 0..self.queue.len() {
-            let Some(key) = self.queue.pop_front() else {
-                return;
-            };
+        let mut round = self.queue.begin();
+        while let Some(key) = self.queue.next(&mut round) {
             let Some(connection) = self.connections.get_mut(key) else {
                 continue;
             };
@@ -197,9 +196,14 @@ impl Worker {
                 registry: &self.shared.registry,
                 limits: &self.config.limits,
             };
-            match connection.advance(&mut means, &self.shared.counters, self.now) {
+            let next = connection.advance(&mut means, &self.shared.counters, self.now);
+            round.has_moved(connection.moved);
+            match next {
                 Next::Wait => self.note_if_starved(key),
-                Next::Again => self.enqueue(key),
+                Next::Again => {
+                    connection.is_queued = true;
+                    self.queue.goes_on(key);
+                }
                 Next::Established => self.on_established(key),
                 Next::Closing => self.on_closing(key),
                 over @ (Next::Finished | Next::Reset(_)) => self.end(key, over),

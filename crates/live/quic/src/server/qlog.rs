@@ -1,6 +1,9 @@
 //! One qlog file for each connection: what quinn writes (packets, recovery metrics) and, between,
 //! MELD's decisions as events of the name `brimful:loss_decision`.
 //!
+//! Only [`MAX_OPEN`] files are open at the same time: a client decides how long its connection lasts, and each file has a
+//! descriptor until then. Connections beyond go on without.
+//!
 //! Format: JSON text sequences (RFC 7464) of qlog, draft-ietf-quic-qlog-main-schema; times are
 //! milliseconds since the connection began.
 
@@ -12,7 +15,49 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use units::Instant;
+
+/// Files of all connections that are open at the same time.
+pub(crate) const MAX_OPEN: usize = 256;
+
+/// The files that are open.
+#[derive(Debug)]
+pub(crate) struct OpenLogs(Arc<Semaphore>);
+
+impl OpenLogs {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(Semaphore::new(MAX_OPEN)))
+    }
+
+    /// A new file of this name.
+    ///
+    /// # Errors
+    /// The kernel's, or [`MAX_OPEN`] are open.
+    pub(crate) fn create(&self, path: &Path) -> io::Result<Qlog> {
+        let full = |_| {
+            io::Error::other(format!(
+                "{MAX_OPEN} logs are open, the most at the same time"
+            ))
+        };
+        let place = Arc::clone(&self.0).try_acquire_owned().map_err(full)?;
+        let file = Open {
+            to: BufWriter::new(File::create(path)?),
+            _place: place,
+        };
+        Ok(Qlog(Arc::new(Mutex::new(Log {
+            file: Some(file),
+            error: None,
+        }))))
+    }
+}
+
+/// A file, with its place among those that are open.
+#[derive(Debug)]
+struct Open {
+    to: BufWriter<File>,
+    _place: OwnedSemaphorePermit,
+}
 
 /// Logs that could not be made or are incomplete: counted, and a line in ten seconds. A client causes one with each connection.
 #[derive(Debug, Default)]
@@ -49,33 +94,25 @@ pub(crate) struct Qlog(Arc<Mutex<Log>>);
 #[derive(Debug)]
 struct Log {
     /// None after an error.
-    file: Option<BufWriter<File>>,
+    file: Option<Open>,
     error: Option<io::Error>,
 }
 
 impl Log {
     fn attempt(&mut self, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) {
         if let Some(file) = &mut self.file
-            && let Err(error) = write(file)
+            && let Err(error) = write(&mut file.to)
         {
             self.error = Some(error);
             // what waits in it is not written on closing either
             if let Some(file) = self.file.take() {
-                drop(file.into_parts());
+                drop(file.to.into_parts());
             }
         }
     }
 }
 
 impl Qlog {
-    pub(crate) fn create(path: &Path) -> io::Result<Self> {
-        let file = BufWriter::new(File::create(path)?);
-        Ok(Self(Arc::new(Mutex::new(Log {
-            file: Some(file),
-            error: None,
-        }))))
-    }
-
     /// For quinn.
     pub(crate) fn writer(&self) -> Records {
         Records {
@@ -174,7 +211,9 @@ mod tests {
 
     #[test]
     fn a_full_disk_ends_the_log_with_one_error() {
-        let log = Qlog::create(Path::new("/dev/full")).expect("opened");
+        let log = OpenLogs::new()
+            .create(Path::new("/dev/full"))
+            .expect("opened");
         let mut writer = log.writer();
         for _ in 0..10_000 {
             writer
@@ -186,11 +225,33 @@ mod tests {
         log.flush().expect("reported once");
     }
 
+    /// Also one that a full disk has ended gives its place back.
+    #[test]
+    fn a_log_that_is_closed_makes_room_for_another() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let logs = OpenLogs::new();
+        let create = |n: usize| logs.create(&folder.path().join(format!("{n}.sqlog")));
+        let mut open: Vec<Qlog> = (1..MAX_OPEN).map_while(|n| create(n).ok()).collect();
+        assert_eq!(open.len(), MAX_OPEN - 1);
+        let full = logs.create(Path::new("/dev/full")).expect("the last place");
+        assert!(create(MAX_OPEN).is_err());
+        assert!(!folder.path().join(format!("{MAX_OPEN}.sqlog")).exists());
+        full.record(&[0; 10_000]);
+        open.push(create(MAX_OPEN).expect("room again"));
+        assert!(create(MAX_OPEN + 1).is_err());
+        // a handle of quinn's keeps it open
+        let writer = open[0].writer();
+        open.remove(0);
+        assert!(create(MAX_OPEN + 1).is_err());
+        drop(writer);
+        create(MAX_OPEN + 1).expect("room again");
+    }
+
     #[test]
     fn records_of_two_writers_do_not_mix() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a.sqlog");
-        let log = Qlog::create(&path).expect("a file");
+        let log = OpenLogs::new().create(&path).expect("a file");
         let (mut one, mut two) = (log.writer(), log.writer());
         one.write_all(b"\x1e{\"a\":").expect("written");
         two.write_all(b"\x1e{\"b\":1}\n\x1e{").expect("written");

@@ -94,7 +94,7 @@ impl Session {
         let mut qlog = None;
         if let Some(folder) = &config.qlog {
             let path = folder.join(format!("{number:08}-{}.sqlog", remote.ip()));
-            match Qlog::create(&path) {
+            match shared.qlogs.create(&path) {
                 Ok(file) => {
                     let mut stream = QlogConfig::default();
                     stream
@@ -104,7 +104,7 @@ impl Session {
                     transport.qlog_stream(stream.into_stream());
                     qlog = Some(file);
                 }
-                // a full disk is to end the logs and not the service
+                // a full disk, or as many connections as logs may be open, is to end the logs and not the service
                 Err(error) => shared.qlog_failures.report(number, folder, &error),
             }
         }

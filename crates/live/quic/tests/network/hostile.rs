@@ -341,3 +341,43 @@ async fn where_no_qlog_can_be_written_connections_go_on_without() {
     }
     server.close().await;
 }
+
+/// Descriptors of this process that are files of this folder.
+fn open_files(folder: &Path) -> usize {
+    let descriptors = std::fs::read_dir("/proc/self/fd").expect("there on Linux");
+    let is_there = |entry: std::io::Result<std::fs::DirEntry>| {
+        let link = entry.and_then(|entry| std::fs::read_link(entry.path()));
+        link.is_ok_and(|link| link.starts_with(folder))
+    };
+    descriptors
+        .filter_map(|entry| is_there(entry).then_some(()))
+        .count()
+}
+
+/// A client decides how long its connection lasts, and with it a log has a descriptor.
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_beyond_the_logs_that_may_be_open_go_on_without() {
+    const MAX_OPEN: usize = 256;
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = Config {
+        qlog: Some(folder.path().to_owned()),
+        connections: 10_000,
+        connections_per_address: 10_000,
+        ..config()
+    };
+    let (server, address) = start(config).await;
+    let endpoint = unread(b"h3");
+    let mut connections = Vec::new();
+    for _ in 0..MAX_OPEN + 3 {
+        connections.push(connect(&endpoint, address).await.expect("connected"));
+    }
+    assert_eq!(open_files(folder.path()), MAX_OPEN);
+    assert_eq!(server.status()["qlog_failed"], 3);
+    // and the first one's log makes room as it is closed
+    connections.remove(0).close(VarInt::from_u32(0), b"");
+    until("its log is closed", || open_files(folder.path()) < MAX_OPEN).await;
+    connections.push(connect(&endpoint, address).await.expect("connected"));
+    assert_eq!(open_files(folder.path()), MAX_OPEN);
+    assert_eq!(server.status()["qlog_failed"], 3);
+    server.close().await;
+}
