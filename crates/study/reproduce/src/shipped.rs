@@ -58,7 +58,8 @@ pub(crate) const NESTED_CC: Embedded = files![
     "nested-cc/roaming.toml",
     "nested-cc/two-paths.inc",
     "nested-cc/udp.toml",
-    "nested-cc/walkaway.toml",
+    "nested-cc/walkaway.toml";
+    "traces/drive-lte.csv",
 ];
 
 /// Those of RAPID.
