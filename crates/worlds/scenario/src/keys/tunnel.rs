@@ -7,7 +7,9 @@ use super::Kind::{
 };
 use super::Range::{self, Any, Positive, Within};
 use super::queues::QUEUE_OF_WIRE;
-use super::top::{FASTEST, MAX_TIME, REPORT_DELAY, REPORT_GAP, REPORT_GAP_INTERVAL, REPORT_LOSS};
+use super::top::{
+    FASTEST, JITTER, MAX_TIME, REPORT_DELAY, REPORT_GAP, REPORT_GAP_INTERVAL, REPORT_LOSS,
+};
 use super::{Key, Section, key};
 use multipath::client::Supervision;
 use multipath::reorder::Late;
@@ -108,6 +110,7 @@ const PATH_KEYS: &[Key] = &[
         Within(0.0, 1.0),
         "Random loss towards the user.",
     ),
+    JITTER,
     key(
         "down-at",
         Duration,
