@@ -1,13 +1,15 @@
 //! What a reproduction found, in the forms in which it is given out.
 
-use crate::claim::{Claim, Verdict};
+mod page;
+
+use crate::claim::Claim;
 use crate::figure::Figure;
-use crate::markdown;
 use crate::plan::Plan;
 use crate::ran::{Ran, Results};
 use crate::section::{Part, Section, System};
 use comfy_table::{ContentArrangement, presets};
 use core::fmt::Write;
+use page::cells;
 use scenario::World;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -98,17 +100,6 @@ impl Outcome {
         format!("{head}{grid}\n{}{below}", self.count())
     }
 
-    /// Where what a verdict calls below stands: in the page, of which the text is a part.
-    fn whereabouts(&self, table: &str) -> String {
-        match table.contains("see below") {
-            true => format!(
-                "\"Below\" is in the page: --out writes it, docs/results/{}.md is one.\n",
-                self.name()
-            ),
-            false => String::new(),
-        }
-    }
-
     /// The page, its figures, and all numbers.
     pub fn files(&self) -> Vec<File> {
         let name = self.name();
@@ -123,6 +114,7 @@ impl Outcome {
             name: format!("{name}.md"),
             bytes: self.page().into_bytes(),
         });
+        files.extend(self.pages_apart());
         files.push(File {
             name: format!("{name}.json"),
             bytes: format!("{}\n", self.json).into_bytes(),
@@ -137,100 +129,6 @@ impl Outcome {
             World::Lab => format!("{}-lab", self.system.name),
         }
     }
-
-    fn page(&self) -> String {
-        let System {
-            title,
-            preface,
-            discussion,
-            ..
-        } = self.system;
-        let name = self.name();
-        let (title, options, discussion) = match self.world {
-            World::Sim => ((*title).to_owned(), "", *discussion),
-            World::Lab => (format!("{title}, on the kernel"), " --world lab", ""),
-        };
-        let system = self.system.name;
-        let mut page = format!(
-            "# {title}\n\nMade by `brimful reproduce {system}{options}`: {}. {preface} All numbers are in \
-             `{name}.json`, which is written beside this page.\n\n## Claims\n\n{}{}",
-            self.extent,
-            self.claim_table(),
-            self.count(),
-        );
-        if !discussion.is_empty() {
-            let _ = write!(page, "\n{discussion}");
-        } else if !self.system.discussion.is_empty() {
-            let _ = write!(
-                page,
-                "\nWhat a verdict calls \"below\" is on [the simulator's page]({system}.md).\n"
-            );
-        }
-        for (section, part) in &self.parts {
-            if part.text.is_empty() && part.figures.is_empty() {
-                continue;
-            }
-            let _ = write!(page, "\n## {}\n", section.title);
-            for figure in &part.figures {
-                let _ = write!(page, "\n![{}]({name}/{}.svg)\n", figure.title, figure.name);
-            }
-            if !part.text.is_empty() {
-                let _ = write!(page, "\n{}", part.text);
-            }
-        }
-        page
-    }
-
-    fn heads(&self) -> Vec<&'static str> {
-        let mut heads = vec!["where", "claim", "paper"];
-        heads.extend(self.system.columns);
-        heads.push("verdict");
-        heads
-    }
-
-    fn claim_table(&self) -> String {
-        let columns = self.system.columns.len();
-        markdown::table(
-            &self.heads(),
-            self.claims().map(|claim| cells(claim, columns)),
-        )
-    }
-
-    /// How many claims have which verdict.
-    fn count(&self) -> String {
-        let verdicts = [
-            Verdict::Holds,
-            Verdict::Better,
-            Verdict::DoesNotHold,
-            Verdict::NotMeasured,
-        ];
-        let counts = verdicts.map(|verdict| {
-            let count = self.claims().filter(|c| c.verdict == verdict).count();
-            format!("{} {count}", verdict.name())
-        });
-        format!(
-            "\nOf {} claims: {}.\n",
-            self.claims().count(),
-            counts.join(", ")
-        )
-    }
-}
-
-fn cells(claim: &Claim, columns: usize) -> Vec<String> {
-    let mut cells = vec![
-        claim.place.to_owned(),
-        claim.what.clone(),
-        claim.paper.to_owned(),
-    ];
-    let ours = claim.ours.iter().map(|cell| cell.text(claim.decimals));
-    let empty = core::iter::repeat(String::new());
-    cells.extend(ours.chain(empty).take(columns));
-    let verdict = claim.verdict.name();
-    cells.push(match claim.reason.as_str() {
-        "" => verdict.to_owned(),
-        reason => format!("{verdict}: {reason}"),
-    });
-    cells
 }
 
 /// What was run, in a sentence.
@@ -350,6 +248,7 @@ fn spent(results: &Results) -> Vec<Spent> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::claim::Verdict;
     use crate::figure::{Axis, Panel, Shape, Trace};
     use crate::section::Repeats;
     use crate::{Cell, Choice, Experiment, Extent};
@@ -369,6 +268,7 @@ mod tests {
             lab: 1,
         },
         lab: &["fig1"],
+        apart: &["fig3"],
         lab_duration: None,
         worlds: "",
         preface: "Said first.",
@@ -389,6 +289,16 @@ mod tests {
                         Claim::new("figure 2", "nothing", "all")
                             .note("no wire is at hand, see below"),
                     ],
+                    ..Part::default()
+                },
+            },
+            Section {
+                id: "fig3",
+                title: "Two wires",
+                experiments: |_| vec![slow()],
+                report: |_, _| Part {
+                    claims: vec![Claim::new("figure 3", "wires apart", "2")],
+                    text: "Theirs.\n".to_owned(),
                     ..Part::default()
                 },
             },
@@ -454,7 +364,10 @@ mod tests {
     fn the_page_has_claims_discussion_and_sections_in_this_order() {
         let files = outcome(&Choice::default()).files();
         let names: Vec<&str> = files.iter().map(|f| f.name.as_str()).collect();
-        assert_eq!(names, ["wires/fig1.svg", "wires.md", "wires.json"]);
+        assert_eq!(
+            names,
+            ["wires/fig1.svg", "wires.md", "wires-fig3.md", "wires.json"]
+        );
         let page = String::from_utf8(files[1].bytes.clone()).expect("text");
         let parts = [
             "# Wires: ours beside the paper\n",
@@ -463,9 +376,11 @@ mod tests {
             // t(0.975, 1) = 12.706, times 1: the half width of 10 and 12
             "| figure 1 | events a\\|b | fewer | 20.0 ± 0.0 | 11.0 ± 12.7 | holds |",
             "| figure 2 | nothing | all |  |  | not measured: no wire is at hand, see below |",
-            "Of 2 claims: holds 1, better 0, does not hold 0, not measured 1.",
+            "| figure 3 | wires apart | 2 |  |  | not measured |",
+            "Of 3 claims: holds 1, better 0, does not hold 0, not measured 2.",
             "### Why",
             "## One wire\n\n![Figure one](wires/fig1.svg)\n\nIts table.\n",
+            "## Two wires\n\nOn [a page of its own](wires-fig3.md).\n",
         ];
         let mut from = 0;
         for part in parts {
@@ -473,6 +388,22 @@ mod tests {
             from += at.unwrap_or_else(|| panic!("no {part:?} after {from} in: {page}"));
         }
         assert!(!page.contains("Never shown"), "{page}");
+        assert!(!page.contains("Theirs."), "{page}");
+        let apart = String::from_utf8(files[2].bytes.clone()).expect("text");
+        let parts = [
+            "# Two wires\n",
+            "[Wires: ours beside the paper](wires.md)",
+            "| figure 3 | wires apart | 2 |  |  | not measured |",
+            "\nTheirs.\n",
+        ];
+        let mut from = 0;
+        for part in parts {
+            let at = apart[from..].find(part);
+            from += at.unwrap_or_else(|| panic!("no {part:?} after {from} in: {apart}"));
+        }
+        assert!(!apart.contains("figure 1"), "{apart}");
+        // claims are counted once
+        assert!(!apart.contains(" claims: "), "{apart}");
     }
 
     #[test]

@@ -21,6 +21,8 @@ pub struct System {
     pub repeats: Repeats,
     /// Names of the sections that are also for the lab; empty if none is.
     pub lab: &'static [&'static str],
+    /// Names of the sections that have a page each; the system's page has their claims, and links to them.
+    pub apart: &'static [&'static str],
     /// How long an experiment lasts in the lab, where that is not as long as in the simulator.
     pub lab_duration: Option<&'static str>,
     /// What the page of the two worlds reports of their differences.

@@ -257,7 +257,7 @@ impl<'a> WireSpec<'a> {
             queue: &link.queue,
             loss: link.loss,
             outage: link.outage,
-            jitter: Duration::ZERO,
+            jitter: link.jitter,
             is_measured: true,
         };
         let up = Self {
@@ -390,6 +390,46 @@ mod tests {
         assert!((queue.sojourn.mean - 0.625).abs() < 1e-9);
         assert!((queue.mean_bytes - 1500.0 * 2.5 / 16.0).abs() < 1e-6);
         assert_eq!(queue.max_bytes, 3000.0);
+    }
+
+    /// How long packets take that come 10 ms apart, with up to 4 ms of jitter.
+    fn delays(streams: Streams) -> Vec<u64> {
+        let wire = WireSpec {
+            name: "w",
+            rate: BitRate::from_mbps(12),
+            rate_steps: &[],
+            delay: Duration::from_millis(5),
+            buffer: Capacity::Unlimited,
+            queue: &DisciplineConfig::DropTail,
+            loss: 0.0,
+            outage: None,
+            jitter: Duration::from_millis(4),
+            is_measured: false,
+        };
+        let mut link = wire.build(&streams, Instant::ZERO).unwrap();
+        let mut lost = Vec::new();
+        let came = |i: usize| at_us(i as u64 * 10_000);
+        (0..10_000).for_each(|i| link.offer(came(i), Parcel(i, 1500), &mut lost));
+        let arrived = drain(&mut link, &mut lost);
+        let delay = |(at, packet): (Instant, Parcel)| at.saturating_since(came(packet.0));
+        arrived.into_iter().map(|of| delay(of).as_nanos()).collect()
+    }
+
+    #[test]
+    fn jitter_is_uniform_between_zero_and_its_bound_and_drawn_by_seed() {
+        let of = delays(Streams::new(1));
+        assert_eq!(of.len(), 10_000);
+        // 1 ms of serialisation and 5 ms of delay are the least
+        let (least, bound) = (6_000_000, 10_000_000);
+        assert!(of.iter().all(|delay| (least..=bound).contains(delay)));
+        // uniform of width 4 ms: standard deviation 1.155 ms, of the mean of 10,000 11.5 us; six of them
+        let mean = of.iter().sum::<u64>() / 10_000;
+        assert!(mean.abs_diff(8_000_000) < 70_000, "{mean}");
+        let upper = of.iter().filter(|&&delay| delay > 9_000_000).count();
+        // binomial with p = 1/4: standard deviation 43; six of them
+        assert!(upper.abs_diff(2500) < 260, "{upper}");
+        assert_eq!(of, delays(Streams::new(1)));
+        assert_ne!(of, delays(Streams::new(2)));
     }
 
     proptest! {

@@ -100,6 +100,8 @@ pub struct LinkSpec {
     pub queue: DisciplineConfig,
     /// Random loss towards the UE, 0 to 1.
     pub loss: f64,
+    /// Largest extra delay in each direction, uniform for each packet; packets stay in order.
+    pub jitter: Duration,
     /// When it carries nothing, if ever.
     pub outage: Option<OutageSpec>,
 }

@@ -30,6 +30,7 @@ pub(crate) static SYSTEM: System = System {
         lab: 3,
     },
     lab: &[],
+    apart: &[],
     lab_duration: None,
     worlds: "",
     preface: "Five users walk about in an LTE cell, and each downloads a file. A repeat is a drop: places, speeds \

@@ -33,6 +33,7 @@ pub(crate) static SYSTEM: System = System {
         lab: 1,
     },
     lab: &["individual-pedestrian", "shared-pedestrian"],
+    apart: &["many-flows"],
     lab_duration: Some("60 s"),
     worlds: "",
     preface: "A greedy TCP flow (`bulk`) and a game (`gaming`) share a radio that serves packets every 10 \

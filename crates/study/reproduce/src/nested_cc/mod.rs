@@ -37,6 +37,7 @@ pub(crate) static SYSTEM: System = System {
         lab: 1,
     },
     lab: &[],
+    apart: &[],
     lab_duration: None,
     worlds: "",
     preface: "A download passes a tunnel of two paths of 50 Mbit/s; its time is given in per cent of that over the \

@@ -46,6 +46,7 @@ pub(crate) static SYSTEM: System = System {
     },
     // those of the testbed: the simulations are of cells beyond real time
     lab: &["fig9", "fig10", "fig12", "fig13"],
+    apart: &[],
     lab_duration: None,
     worlds: include_str!("worlds.md"),
     preface: "`none` is without a proxy, `paper` the paper's equations, `default` ours ([what \

@@ -13,6 +13,14 @@ pub(crate) const MAX_TIME: f64 = 3_600_000.0;
 /// Greatest rate: 10 Tbit/s.
 pub(crate) const FASTEST: f64 = 1e13;
 
+pub(super) const JITTER: Key = key(
+    "jitter",
+    Duration,
+    Value("0 s"),
+    Within(0.0, 100.0),
+    "Largest extra delay in each direction, uniform for each packet as the seed of each run draws it; packets stay in \
+     order.",
+);
 pub(super) const REPORT_DELAY: Key = key(
     "report-delay",
     Duration,
@@ -282,13 +290,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 Within(0.0, 1.0),
                 "Random loss of each packet.",
             ),
-            key(
-                "jitter",
-                Duration,
-                Value("0 s"),
-                Within(0.0, 100.0),
-                "Largest extra delay, uniform for each packet; packets stay in order.",
-            ),
+            JITTER,
         ],
     },
     Section {
@@ -340,6 +342,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 Within(0.0, 1.0),
                 "Random loss towards the user.",
             ),
+            JITTER,
         ],
     },
     Section {

@@ -6,7 +6,9 @@ use super::Kind::{
 };
 use super::Range::{self, Any, Positive, Within};
 use super::queues::QUEUE_OF_WIRE;
-use super::top::{FASTEST, MAX_TIME, REPORT_DELAY, REPORT_GAP, REPORT_GAP_INTERVAL, REPORT_LOSS};
+use super::top::{
+    FASTEST, JITTER, MAX_TIME, REPORT_DELAY, REPORT_GAP, REPORT_GAP_INTERVAL, REPORT_LOSS,
+};
 use super::{Fallback, Key, Section, key};
 use multipath::client::Supervision;
 use multipath::reorder::Late;
@@ -88,6 +90,7 @@ fn path_keys() -> &'static [Key] {
             Within(0.0, 1.0),
             "Random loss towards the user.",
         ),
+        JITTER,
         key(
             "down-at",
             Duration,

@@ -230,6 +230,7 @@ fn read_link(top: &mut Reader<'_>, node: &Node) -> Checked<LinkSpec> {
         buffer: reader.capacity("buffer")?,
         queue: queues::of_wire(&mut reader)?,
         loss: reader.number("loss")?,
+        jitter: reader.quantity("jitter")?,
         outage: None,
     };
     top.put("link", ResolvedValue::Table(reader.finish()));

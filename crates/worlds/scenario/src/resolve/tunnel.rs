@@ -263,6 +263,7 @@ fn cell(reader: &Reader<'_>) -> Checked<TunnelAccess> {
         "queue",
         "ecn",
         "loss",
+        "jitter",
         "down-at",
         "up-at",
     ];
@@ -298,6 +299,7 @@ fn link(reader: &mut Reader<'_>, index: usize, defaults: &Defaults) -> Checked<L
         buffer: reader.capacity("buffer")?,
         queue: queues::of_wire(reader)?,
         loss: reader.number("loss")?,
+        jitter: reader.quantity("jitter")?,
         outage: outage(reader, ["down-at", "up-at"])?,
     })
 }

@@ -318,3 +318,27 @@ fn every_setting_of_a_connection_is_a_key_with_its_default() {
         assert_eq!(of(&line), config, "{line}");
     }
 }
+
+#[test]
+fn each_wire_has_a_jitter_of_its_own_and_a_cell_none() {
+    let path = |lines: &str| format!("[tunnel]\n[tunnel.path.wifi]\n{lines}\n{CELL}");
+    let of = |lines: &str| {
+        let experiment = read(&format!("[tunnel]\n{PATHS}{lines}")).unwrap();
+        links(&experiment).iter().map(|link| link.jitter).collect()
+    };
+    let jitters: Vec<Duration> = of("jitter = \"300 us\"");
+    assert_eq!(jitters, [Duration::ZERO, Duration::from_micros(300)]);
+    refused(
+        &path("access = \"cell\"\njitter = \"1 ms\""),
+        &["a path through the cell has no \"jitter\""],
+    );
+    let experiment = read("[link]\nrate = \"9 Mbit/s\"\njitter = \"2 ms\"").unwrap();
+    let AccessSpec::Link(link) = &experiment.access else {
+        panic!("the access is a wire");
+    };
+    assert_eq!(link.jitter, Duration::from_millis(2));
+    refused(
+        "[link]\nrate = \"9 Mbit/s\"\njitter = \"101 s\"",
+        &["\"jitter\" = 101 s is out of range"],
+    );
+}

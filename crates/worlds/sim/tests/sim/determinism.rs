@@ -160,3 +160,22 @@ fn starts_are_drawn_by_each_seed_and_change_nothing_else() {
     }
     assert_ne!(drawn.flows[0].start, drawn.flows[1].start);
 }
+
+#[test]
+fn repeats_differ_by_the_jitter_of_the_access() {
+    let of = |jitter: Duration, seed: u64| {
+        let mut experiment = dumbbell(mbps(20), ms(20), Bytes::new(50_000), Duration::from_secs(1));
+        if let AccessSpec::Link(link) = &mut experiment.access {
+            link.jitter = jitter;
+        }
+        experiment
+            .flows
+            .push(flow("bulk", "cubic", AppSpec::Continuous));
+        let result = sim::run(&experiment, seed).unwrap();
+        fingerprint(&RunResult { seed: 0, ..result })
+    };
+    assert_eq!(of(Duration::ZERO, 1), of(Duration::ZERO, 2));
+    assert_ne!(of(ms(1), 1), of(ms(1), 2));
+    assert_eq!(of(ms(1), 1), of(ms(1), 1));
+    assert_ne!(of(ms(1), 1), of(Duration::ZERO, 1));
+}

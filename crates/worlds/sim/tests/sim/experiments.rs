@@ -50,6 +50,7 @@ pub(crate) fn dumbbell(
             buffer: Capacity::Bytes(buffer),
             queue: DisciplineConfig::DropTail,
             loss: 0.0,
+            jitter: Duration::ZERO,
             outage: None,
         }),
         ues: vec![UeSpec {
