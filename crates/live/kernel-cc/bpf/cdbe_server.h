@@ -116,7 +116,6 @@ INLINE int is_hopeless(const struct peer_clock *st, u64 now)
 #define MAX_REPORTED 0xffffffffULL
 #define OUR_STARTUP_GAIN 2000ULL
 #define MIN_WINDOW_TIME 2000ULL
-#define PACED_GAP 5000ULL
 #define STARTUP_SEGMENTS 20ULL
 
 /* As cc::cdbe::server::Phase. */
@@ -441,10 +440,8 @@ INLINE u64 window_of(const struct decision *st, const struct rules *rules)
 INLINE u64 pacing_rate_of(const struct decision *st, const struct rules *rules)
 {
 	u64 least = MIN_WINDOW * rules->mss * MILLION / (st->min_rtt + 100000);
-	int is_spread = rules->mode == DEFAULT && !st->steering.is_draining;
-	u64 rate = max_of(paced(st->gain, st->report), least);
 
-	if (is_spread && st->phase != STARTUP)
-		rate = steering_pacing_rate(&st->steering, window_of(st, rules), st->min_rtt);
-	return max_of(rate, is_spread ? rules->mss * MILLION / PACED_GAP : 1);
+	if (rules->mode == DEFAULT && st->phase != STARTUP && !st->steering.is_draining)
+		return max_of(steering_pacing_rate(&st->steering, window_of(st, rules), st->min_rtt), 1);
+	return max_of(max_of(paced(st->gain, st->report), least), 1);
 }

@@ -71,9 +71,6 @@ pub const MAX_AMOUNT: u64 = 1 << 40;
 pub const OUR_STARTUP_GAIN: u64 = 2_000;
 /// Mode `default`: a window lasts so long at least, us: the client's sample windows do.
 pub const MIN_WINDOW_TIME: u64 = 2_000;
-/// Mode `default`: segments are no further apart than this, us, unless the queue is drained. Their window limits
-/// slow flows; paced further apart each would wait for a delayed acknowledgement (40 ms), which looks like a queue.
-const PACED_GAP: u64 = 5_000;
 /// Mode `default`: acknowledged segments before which losses do not end STARTUP.
 const STARTUP_SEGMENTS: u64 = 20;
 
@@ -552,8 +549,8 @@ impl State {
     }
 
     /// The pacing rate, bytes a second: equation 6, but never so slow that the smallest window would take
-    /// longer than RTT_min and 100 ms. Mode `default` spreads its window over the round trip, but segments no
-    /// further apart than [`PACED_GAP`], unless it drains.
+    /// longer than RTT_min and 100 ms. Mode `default` spreads its window over the round trip, unless it
+    /// drains.
     pub fn pacing_rate(&self, config: &Config) -> u64 {
         let least = MIN_WINDOW * config.mss * 1_000_000 / (self.min_rtt + 100_000);
         let rate = if self.is_steering(config) && !self.steering.is_draining {
@@ -561,11 +558,7 @@ impl State {
         } else {
             pacing_rate(self.gain, self.report).max(least)
         };
-        let least = match config.mode {
-            Mode::Default if !self.steering.is_draining => config.mss * 1_000_000 / PACED_GAP,
-            _ => 1,
-        };
-        rate.max(least)
+        rate.max(1)
     }
 
     /// The window, bytes: equation 7. Mode `default` makes room for the queue that it aims at.

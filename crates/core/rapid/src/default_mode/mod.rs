@@ -312,7 +312,7 @@ mod tests {
             buffered: mss * 299,
             ..FlowTelemetry::default()
         };
-        policy.on_report(at(1), &report(&[0]));
+        policy.on_report(at(1), &checked(report(&[0])));
         for flow in 0..FLOWS {
             let opened = FlowOpened { ue: Rnti(1), mss };
             policy.on_flow_open(at(1), FlowId(flow), opened);
@@ -324,7 +324,7 @@ mod tests {
             }
             let mut report = report(&[0]);
             report.ues[0].timestamp = at(ms);
-            policy.on_report(at(ms), &report);
+            policy.on_report(at(ms), &checked(report));
             while let Some(decision) = policy.poll_decision() {
                 let before = last.insert(decision.flow, decision);
                 assert_ne!(before, Some(decision), "at {ms} ms");
@@ -361,7 +361,7 @@ mod tests {
                     };
                     policy.on_telemetry(at(ms), flow, &telemetry);
                 }
-                policy.on_report(at(ms), &report(&[20, 0]));
+                policy.on_report(at(ms), &checked(report(&[20, 0])));
                 policy.capacity(Rnti(1)).expect("reported").as_bps()
             };
             (1..200).map(capacity).collect::<Vec<_>>()

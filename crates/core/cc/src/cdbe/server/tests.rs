@@ -313,20 +313,3 @@ fn default_windows_are_no_shorter_than_the_clients_and_those_of_the_paper_are() 
         assert_eq!(server.state.windows, windows, "{mode:?}");
     }
 }
-
-#[test]
-fn default_segments_of_slow_flows_are_close_enough_for_one_acknowledgement() {
-    let mut server = Server::new(Mode::Default);
-    while server.window_of(20_000, &[60]) == Phase::Startup {}
-    server.window_of(20_000, &[60]);
-    assert!(!server.state.steering.is_draining);
-    let gap = MSS * 1_000_000 / server.state.pacing_rate(&server.config);
-    assert!((4_000..=5_000).contains(&gap), "{gap} us");
-    // the window limits: two segments, and what is added to the report's
-    let window = server.state.window(&server.config);
-    assert!(window <= 4 * MSS, "{window}");
-    // in a drain it is the rate that does
-    server.state.steering.is_draining = true;
-    let gap = MSS * 1_000_000 / server.state.pacing_rate(&server.config);
-    assert!(gap > 20_000, "{gap} us");
-}
