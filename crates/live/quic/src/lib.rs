@@ -24,7 +24,6 @@ mod protocol;
 mod reports;
 mod server;
 mod tls;
-mod unreachable;
 
 pub use client::{Client, ClientOptions, Download, SeenBy, Sink, Target, download};
 pub use config::{Certificate, Config, ReportSource, StatsTarget};
