@@ -63,9 +63,9 @@ pub(super) trait Buffers {
     fn capacity(&self) -> usize;
 }
 
-/// Bytes that one direction reads, and hands on, before others have their turn: some tenths of a millisecond of a
+/// Bytes that one direction reads, and hands on, before others have their turn: some half of a millisecond of a
 /// processor. A pipe and sockets can hold many times as much.
-pub(super) const TURN: usize = 256 << 10;
+pub(super) const TURN: usize = 1 << 20;
 
 /// What a socket is known to be ready for. The kernel reports changes only, so it is kept here.
 #[derive(Clone, Copy, Debug, Default)]

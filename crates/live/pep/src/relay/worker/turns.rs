@@ -14,9 +14,9 @@
 use std::collections::VecDeque;
 
 /// Bytes that a round moves, and one turn's.
-pub(super) const ROUND: usize = 1 << 20;
+pub(super) const ROUND: usize = 4 << 20;
 /// A turn that moves less counts as so many bytes: it takes system calls all the same.
-pub(super) const MIN_TURN: usize = 16 << 10;
+pub(super) const MIN_TURN: usize = 64 << 10;
 
 /// Connections that are to be given a turn, by their keys, each once.
 #[derive(Debug)]
