@@ -63,7 +63,7 @@ pub(super) trait Buffers {
     fn capacity(&self) -> usize;
 }
 
-/// Bytes that one direction reads, and hands on, before others have their turn: some half of a millisecond of a
+/// Bytes that one direction reads, and hands on, before others have their turn: about half a millisecond of a
 /// processor. A pipe and sockets can hold many times as much.
 pub(super) const TURN: usize = 1 << 20;
 
