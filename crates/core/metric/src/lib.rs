@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Simulator and lab record by these names, the daemons publish by them, and the report, the dashboard's page
-//! (`web/src/base/metrics.ts`, printed by [`typescript`]) and `brimful top` draw by them.
+//! (`web/src/base/metrics.ts`, printed by [`typescript()`]) and `brimful top` draw by them.
 //!
 //! What this crate is *not*: it has no values.
 #![forbid(unsafe_code)]

@@ -1,5 +1,5 @@
 //! RACK: losses found by the time at which segments were sent (RFC 8985 section 6). The reordering window and the time of a
-//! loss are [`recovery::reordering`](::recovery::reordering)'s.
+//! loss are [`recovery::reordering`]'s.
 //!
 //! *Deviations*
 //! - 6.2 step 2 compares echoed timestamps; a SACK echoes an older segment (RFC 7323 4.3), so here

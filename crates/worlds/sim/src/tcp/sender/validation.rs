@@ -1,5 +1,5 @@
-//! How far the window is used, and what becomes of one that is not: [`recovery::usage`](::recovery::usage) and
-//! [`recovery::validation`](::recovery::validation) of a byte stream.
+//! How far the window is used, and what becomes of one that is not: [`recovery::usage`] and
+//! [`recovery::validation`] of a byte stream.
 //!
 //! Outstanding is what lies between SND.UNA and SND.NXT, as Linux counts `packets_out`. The window is the controller's, not
 //! that of PRR.
