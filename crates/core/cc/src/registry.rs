@@ -68,6 +68,8 @@ pub struct Controller {
     pub is_scalable: bool,
     /// It paces by the bandwidth that its client reports, which is measured so.
     pub reporter: Option<Reporter>,
+    /// It draws from its random stream, so that runs of different seeds differ by it alone.
+    pub draws: bool,
     /// Its CCID on DCCP paths (RFC 4340 10), if it has a number there.
     pub ccid: Option<u8>,
     /// The live tunnel's DCCP paths can have it.
@@ -92,6 +94,7 @@ impl Controller {
             title,
             is_scalable: false,
             reporter: None,
+            draws: false,
             ccid: None,
             is_for_paths: false,
             linux: name,
@@ -111,6 +114,12 @@ impl Controller {
     const fn reported(self, reporter: Reporter) -> Self {
         Self {
             reporter: Some(reporter),
+            ..self
+        }
+    }
+    const fn drawing(self) -> Self {
+        Self {
+            draws: true,
             ..self
         }
     }
@@ -209,18 +218,21 @@ pub const CONTROLLERS: &[Controller] = &[
     .relative("newreno"),
     Controller::new("bbr", "BBR", |c| Box::new(Bbr::new(bbr::Config::new(c))))
         .also(&["bbr1", "bbrv1"])
+        .drawing()
         .relative("cubic")
         .for_paths(Some(5)),
     Controller::new("bbr2", "BBRv2", |c| {
         Box::new(Bbr3::new(bbr3::Config::v2(c)))
     })
     .also(&["bbrv2"])
+    .drawing()
     .relative("bbr")
     .for_paths(None),
     Controller::new("bbr3", "BBRv3", |c| {
         Box::new(Bbr3::new(bbr3::Config::v3(c)))
     })
     .also(&["bbrv3"])
+    .drawing()
     .relative("bbr")
     .for_paths(None),
     Controller::new("dctcp", "DCTCP", |c| {
@@ -232,14 +244,17 @@ pub const CONTROLLERS: &[Controller] = &[
         Box::new(Cdbe::new(cdbe::Config::new(cdbe::Mode::Default, c)))
     })
     .linux("bbr")
+    .drawing()
     .reported(Reporter::Cdbe),
     Controller::new("cqic", "CQIC", |c| Box::new(cqic::server::controller(c)))
+        .drawing()
         .reported(Reporter::Cqic),
     Controller::new("cqic-s", "CQIC-S", |c| {
         let config = cdbe::Config::new(cdbe::Mode::Default, c);
         Box::new(Cdbe::new(config.for_cqic()))
     })
     .linux("bbr")
+    .drawing()
     .reported(Reporter::Cqic),
 ];
 

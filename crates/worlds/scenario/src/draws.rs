@@ -125,9 +125,9 @@ impl Experiment {
         self.flows.iter().any(|flow| is_drawn(&flow.app))
     }
 
-    /// BBR draws when it probes, hashes of fair queueing have a salt, RED drops at random.
+    /// Some controllers draw when they probe, hashes of fair queueing have a salt, RED drops at random.
     fn draws_choices(&self) -> bool {
-        let is_bbr = |name: &str| name.contains("bbr") || name == "ccid5";
+        let draws = |name: &str| cc::find(name).is_some_and(|of| of.draws);
         let of_tunnel = self.tunnel.iter().flat_map(|tunnel| &tunnel.paths);
         let of_cell = match &self.access {
             AccessSpec::Cell(cell) => cell.config.queues.as_ref().is_some_and(|queues| {
@@ -140,8 +140,8 @@ impl Experiment {
             AccessSpec::Link(_) => false,
         };
         of_cell
-            || self.flows.iter().any(|flow| is_bbr(&flow.cc.name))
-            || of_tunnel.into_iter().any(|path| is_bbr(&path.cc))
+            || self.flows.iter().any(|flow| draws(&flow.cc.name))
+            || of_tunnel.into_iter().any(|path| draws(&path.cc))
             || is_drawing(&self.path.queue)
             || self.links().any(|link| is_drawing(&link.queue))
     }

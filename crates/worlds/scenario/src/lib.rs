@@ -63,7 +63,7 @@ pub use result::{
     Distribution, FlowResult, LinkResult, LossBursts, QueueResult, RealTime, RunResult, Series,
     TunnelPathResult, TunnelResult,
 };
-pub use statistics::{Estimate, Ratio, estimate, paired_ratio, ratio_of_units, unit_means};
+pub use statistics::{Estimate, Ratio, estimate, ratio_of_units, unit_means};
 pub use summary::{
     BurstSummary, BurstsOfLength, FlowSummary, LinkSummary, NetworkShares, QueueBytes,
     QueueSummary, RealTimeSummary, Spread, Summary, TraceSummary, TunnelPathSummary, TunnelSummary,

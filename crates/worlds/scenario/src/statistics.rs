@@ -57,12 +57,6 @@ pub struct Ratio {
     pub pairs: usize,
 }
 
-/// As [`ratio_of_units`], each pair a unit of its own.
-pub fn paired_ratio(values: &[f64], base: &[f64]) -> Option<Ratio> {
-    let units: Vec<usize> = (0..values.len().max(base.len())).collect();
-    ratio_of_units(values, base, &units)
-}
-
 /// How many times as large `values` are as `base`, pair by pair: values of the same index come from
 /// the same seed, so what the seed does to both cancels. Values without a partner are left out, and
 /// pairs of two zeros, which have no ratio. Pairs of one unit (`units` numbers that of each, equal ones in a row) are one value
@@ -101,6 +95,12 @@ fn quantile(degrees_of_freedom: usize) -> f64 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// As [`ratio_of_units`], each pair a unit of its own.
+    fn paired_ratio(values: &[f64], base: &[f64]) -> Option<Ratio> {
+        let units: Vec<usize> = (0..values.len().max(base.len())).collect();
+        ratio_of_units(values, base, &units)
+    }
 
     #[test]
     fn quantiles_as_in_printed_tables() {

@@ -525,6 +525,20 @@ fn veno_halves_where_a_queue_shows_congestion() {
     );
 }
 
+/// On a path that loses nothing at random, where seeds differ by what the controller draws alone.
+#[test]
+fn those_that_draw_are_stated_to() {
+    for of in cc::CONTROLLERS {
+        let windows = |seed| {
+            let mut flow = Flow::new(of.name, Path::new(50, ms(20), 1.0), seed);
+            flow.run_until(at(20));
+            let windows = flow.rounds.iter().map(|r| (r.at, r.cwnd));
+            windows.collect::<Vec<_>>()
+        };
+        assert_eq!(windows(3) != windows(4), of.draws, "{}", of.name);
+    }
+}
+
 #[test]
 fn runs_repeat_bit_for_bit() {
     let path = Path {
