@@ -113,10 +113,8 @@ fn report(_: &Extent, results: &Results) -> Part {
     Part {
         claims,
         text: format!(
-            "{}
-{REPEATS} repeats, which differ by when the flow begins (up to 10 ms later) and by the wire's jitter (up to \
-             200 us). Neither is in the paper: without them all repeats are the same.
-",
+            "{}\n{REPEATS} repeats, which differ by when the flow begins (up to 10 ms later) and by the wire's jitter \
+             (up to 200 us). Neither is in the paper: without them all repeats are the same.\n",
             sizes(results)
         ),
         figures: figure(results).into_iter().collect(),
