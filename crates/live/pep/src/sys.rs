@@ -207,13 +207,38 @@ pub fn attach_to_egress(program: impl AsFd, interface: u32) -> io::Result<OwnedF
 /// # Errors
 /// The kernel's.
 pub fn socket_memory(fd: impl AsFd) -> io::Result<u64> {
+    let word = memory_words(fd)?;
+    Ok(word(libc::SK_MEMINFO_RMEM_ALLOC) + word(libc::SK_MEMINFO_WMEM_QUEUED))
+}
+
+/// Kernel memory that packets received and not read take, and what they may take, bytes.
+///
+/// # Errors
+/// The kernel's.
+pub fn receive_memory(fd: impl AsFd) -> io::Result<(u64, u64)> {
+    let word = memory_words(fd)?;
+    let taken = word(libc::SK_MEMINFO_RMEM_ALLOC) + word(libc::SK_MEMINFO_BACKLOG);
+    Ok((taken, word(libc::SK_MEMINFO_RCVBUF)))
+}
+
+/// `SO_MEMINFO`, by the kernel's numbers of its words.
+fn memory_words(fd: impl AsFd) -> io::Result<impl Fn(libc::c_int) -> u64> {
     const WORDS: usize = 9;
     // include/uapi/asm-generic/socket.h
     const SO_MEMINFO: libc::c_int = 55;
     let mut bytes = [0; WORDS * 4];
     get_bytes(fd, libc::SOL_SOCKET, SO_MEMINFO, &mut bytes)?;
-    let word = |index: libc::c_int| u64::from(word(&bytes, index as usize * 4));
-    Ok(word(libc::SK_MEMINFO_RMEM_ALLOC) + word(libc::SK_MEMINFO_WMEM_QUEUED))
+    Ok(move |index: libc::c_int| u64::from(word(&bytes, index as usize * 4)))
+}
+
+/// Has the kernel choose the sizes of a socket's buffers itself again, from those that they have now.
+///
+/// # Errors
+/// `ENOPROTOOPT` before Linux 5.14.
+pub fn unlock_buffers(fd: impl AsFd) -> io::Result<()> {
+    // include/uapi/asm-generic/socket.h
+    const SO_BUF_LOCK: libc::c_int = 72;
+    set_int(fd, libc::SOL_SOCKET, SO_BUF_LOCK, 0)
 }
 
 /// Bounds the pace of sending, in byte/s; `u64::MAX` for no bound.

@@ -49,6 +49,11 @@ pub(crate) fn close(socket: &OwnedFd) {
     let _ = sys::set_window_clamp(socket, 1);
 }
 
+/// At least half of the receive buffer is free: that the kernel shows no window is not for want of room.
+pub(crate) fn has_room(socket: &OwnedFd) -> bool {
+    sys::receive_memory(socket).is_ok_and(|(taken, all)| taken <= all / 2)
+}
+
 /// A window that will be shown with the next read.
 #[derive(Debug)]
 pub(crate) struct Prepared {
@@ -91,8 +96,10 @@ fn in_repair(socket: &OwnedFd, window: u32) -> io::Result<Prepared> {
 }
 
 impl Prepared {
-    /// After the read: the server has been shown the window.
-    pub(crate) fn is_shown(&self, socket: &OwnedFd) -> bool {
-        socket_options::tcp_info(socket).is_ok_and(|info| info.rcv_wnd != self.marked)
+    /// After the read: the window that the server has been shown, bytes, or none. It is less than was prepared where
+    /// the receive buffer has no room for it.
+    pub(crate) fn shown(&self, socket: &OwnedFd) -> Option<u32> {
+        let info = socket_options::tcp_info(socket).ok()?;
+        (info.rcv_wnd != self.marked).then_some(info.rcv_wnd)
     }
 }

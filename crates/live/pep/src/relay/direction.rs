@@ -193,6 +193,26 @@ impl<B: Holds> Direction<B> {
         Ok(moved)
     }
 
+    /// Reads what can be read, and hands nothing on: where the read shows the far end a window, that is bounded
+    /// again before anything else takes time.
+    pub(super) fn read_ahead<S: Socket, P: Buffers<Buffer = B>>(
+        &mut self,
+        means: &mut Means<'_, P>,
+        ue: &UeCounters,
+        from: &mut End<'_, S>,
+    ) -> Result<usize>
+    where
+        B: Buffer<S>,
+    {
+        let before = self.held();
+        let read = self.fill(means, ue, (before, TURN), from);
+        means.registry.account(ue, before, self.held());
+        means
+            .registry
+            .on_read(ue, means.limits, *read.as_ref().unwrap_or(&0));
+        read
+    }
+
     fn shift<S: Socket, P: Buffers<Buffer = B>>(
         &mut self,
         means: &mut Means<'_, P>,

@@ -40,6 +40,10 @@ pub(crate) struct Opened {
     pub(crate) wire: Option<WireSlot>,
 }
 
+/// A young connection's buffer has room for so many times what it is offered: with each packet the kernel keeps
+/// more than its payload.
+const ROOM: u32 = 2;
+
 impl Upstream {
     /// As configured.
     pub(crate) fn new(config: &Config, wire: Option<Arc<Wire>>) -> Self {
@@ -136,7 +140,9 @@ impl Upstream {
     /// True if it could be locked.
     ///
     /// The clamp before it bounds the scale of windows (RFC 7323), which the kernel would choose for the
-    /// largest buffer that the system allows: with 32 MB windows are multiples of 1,024 bytes.
+    /// largest buffer that the system allows: with 32 MB windows are multiples of 1,024 bytes. And the handshake
+    /// offers no more than there will be room for: 64 kB otherwise, of which the kernel drops what a young connection's
+    /// buffer cannot take, and the server waits for its retransmission timer.
     fn begin(
         &self,
         socket: &OwnedFd,
@@ -145,11 +151,20 @@ impl Upstream {
         young: u32,
     ) -> rustix::io::Result<bool> {
         if !self.is_split {
+            if young < buffer {
+                // rounded down to whole segments by the kernel
+                let offered = young.saturating_add(crate::listener::USUAL_MSS);
+                set_receive_buffer(socket, offered)?;
+                // where that cannot be, the scale is that of the small buffer: windows are no larger than 64 kB
+                let _ = sys::unlock_buffers(socket);
+            }
             // without it windows are coarser
             let _ = sys::set_window_clamp(socket, buffer);
         }
         match connect(socket, &server) {
-            Ok(()) | Err(Errno::INPROGRESS) => self.lock_receive_buffer(socket, young),
+            Ok(()) | Err(Errno::INPROGRESS) => {
+                self.lock_receive_buffer(socket, young.saturating_mul(ROOM).min(buffer))
+            }
             Err(error) => Err(error),
         }
     }
@@ -238,3 +253,48 @@ pub(crate) fn canonical(address: SocketAddr) -> SocketAddr {
 
 /// No address.
 pub(crate) const UNSPECIFIED: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    const YOUNG: u32 = 10 * crate::listener::USUAL_MSS;
+    const BUFFER: u32 = 1 << 20;
+
+    /// What does not fit is dropped by the kernel, and sent again after the server's retransmission timer only.
+    #[test]
+    fn a_handshake_offers_a_server_no_more_than_a_young_connection_takes() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
+        // as over a network
+        socket_options::set_int(&listener, libc::SOL_TCP, libc::TCP_MAXSEG, 1_460).expect("set");
+        let server = listener.local_addr().expect("bound");
+        let seconds = units::Duration::from_secs(60);
+        let upstream = Upstream {
+            is_transparent: false,
+            is_split: false,
+            keepalive: Keepalive {
+                idle: seconds,
+                interval: seconds,
+                probes: 3,
+            },
+            onward: Onward::default(),
+            wire: None,
+        };
+        let client = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let opened = upstream.open(client, server, BUFFER, YOUNG);
+        let near = opened.expect("connecting").socket;
+        let (far, _) = listener.accept().expect("connected");
+        let info = socket_options::tcp_info(&far).expect("of a connection");
+        // in units of the window's scale
+        let offered = YOUNG + crate::listener::USUAL_MSS + 256;
+        assert!(
+            (YOUNG / 2..=offered).contains(&info.snd_wnd),
+            "{} bytes",
+            info.snd_wnd
+        );
+        // the scale of windows is that of the buffer that there will be
+        let info = socket_options::tcp_info(&near).expect("of a connection");
+        assert!((1..=8).contains(&info.rcv_wscale), "{}", info.rcv_wscale);
+    }
+}

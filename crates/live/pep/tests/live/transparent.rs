@@ -192,7 +192,9 @@ fn a_path_of_small_packets_works() {
     near.shutdown(Shutdown::Write).expect("shut");
     assert_eq!(receive(&far).expect("received"), 1_000_000);
     drop(far);
-    assert_eq!(daemon.count("bytes_up"), 1_000_000);
+    daemon.wait_until("all of it is counted", || {
+        daemon.count("bytes_up") == 1_000_000
+    });
 }
 
 /// Beyond both neighbours of the proxy, which become routers, a host each; what the routers pass on

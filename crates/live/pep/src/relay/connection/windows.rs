@@ -2,11 +2,13 @@
 
 use super::{Connection, credit};
 use crate::counters::Counters;
+use crate::relay::direction::{End, Means};
+use crate::relay::pipe::PipePool;
 use crate::sys;
 use edge::Change;
 use rustix::io::ioctl_fionread;
 use std::sync::atomic::Ordering::Relaxed;
-use units::Instant;
+use units::{Bytes, Instant};
 
 impl Connection {
     /// Measures the round trip towards the server, and the size of its segments. Where that has changed the kernel
@@ -57,10 +59,8 @@ impl Connection {
         if !window.is_closed() {
             return None;
         }
+        self.look_at_what_waits();
         let meters = &self.flow.meters;
-        meters
-            .wan_unread
-            .store(ioctl_fionread(&self.flow.wan).unwrap_or(0), Relaxed);
         let received = meters.received();
         let is_unread = meters.wan_unread.load(Relaxed) > 0;
         let owed = window.take_due();
@@ -87,10 +87,50 @@ impl Connection {
                 }
             }
         }
-        self.down.leaves_byte = window.may_block(received);
+        self.bound_read();
+        None
+    }
+
+    /// Bounds what is read without a window that is due, by what is unread and was received when that was looked at
+    /// last.
+    fn bound_read(&mut self) {
+        let (window, meters) = (&self.flow.window, &self.flow.meters);
+        if !window.is_closed() {
+            (self.down.leaves_byte, self.down.most) = (false, usize::MAX);
+            return;
+        }
+        self.down.leaves_byte = window.may_block(meters.received());
         // what comes meanwhile may use up what the server has left: that is for the next turn to judge
         self.down.most = readable(meters.wan_unread.load(Relaxed));
-        None
+    }
+
+    /// Reads what shows the server the prepared window, and has acknowledgements show no more than that if it is a
+    /// credit, before what was read is handed on: acknowledgements of what comes meanwhile would show as much again
+    /// each. Gives how much was read, bytes.
+    pub(super) fn show_window(
+        &mut self,
+        now: Instant,
+        due: &Due,
+        means: &mut Means<'_, PipePool>,
+        counters: &Counters,
+    ) -> rustix::io::Result<usize> {
+        let mut wan = End {
+            socket: &self.flow.wan,
+            ready: &mut self.wan,
+        };
+        let read = self.down.read_ahead(means, &self.flow.ue, &mut wan)?;
+        self.finish_window(now, due, read > 0, counters);
+        let meters = &self.flow.meters;
+        meters.wan_read.fetch_add(read as u64, Relaxed);
+        self.look_at_what_waits();
+        self.bound_read();
+        Ok(read)
+    }
+
+    /// Measures what has come of the server and is unread.
+    fn look_at_what_waits(&self) {
+        let unread = ioctl_fionread(&self.flow.wan).unwrap_or(0);
+        self.flow.meters.wan_unread.store(unread, Relaxed);
     }
 
     /// After the read: what was shown, and no more than that if it is a credit.
@@ -103,20 +143,31 @@ impl Connection {
     ) {
         let (flow, received) = (&self.flow, due.received);
         self.is_shut = false;
-        let is_credit = matches!(due.change, Change::Credit(_));
-        if has_read && due.prepared.is_shown(&flow.wan) {
-            counters.windows_shown.one();
-            flow.window.has_shown(now, due.change, received);
-            if is_credit {
+        let shown = has_read.then(|| due.prepared.shown(&flow.wan)).flatten();
+        match (due.change, shown) {
+            (Change::Credit(window), Some(bytes)) => {
+                counters.windows_shown.one();
+                // a receive buffer without room for it bounds what the kernel shows
+                let change = Change::Credit(window.min(Bytes::new(u64::from(bytes))));
+                flow.window.has_shown(now, change, received);
                 credit::close(&flow.wan);
                 self.is_shut = true;
             }
-        } else if !is_credit {
-            // the next acknowledgement shows it
-            flow.window.has_shown(now, due.change, received);
-        } else if has_read {
-            counters.windows_refused.one();
-            flow.window.is_refused(now, due.bytes, received);
+            (Change::Credit(_), None) if has_read => {
+                counters.windows_refused.one();
+                // without room the kernel shows nothing, whatever the server has left
+                if credit::has_room(&flow.wan) {
+                    flow.window.is_refused(now, due.bytes, received);
+                }
+            }
+            (Change::Credit(_), None) => {}
+            (change, shown) => {
+                if shown.is_some() {
+                    counters.windows_shown.one();
+                }
+                // if not, the next acknowledgement shows it
+                flow.window.has_shown(now, change, received);
+            }
         }
     }
 
