@@ -61,7 +61,7 @@ fn claims_go_to_stdout_and_without_out_nothing_is_written() {
         .filter(|l| l.starts_with("| figure 9"))
         .collect();
     assert!(rows.len() >= 3, "{}", run.stdout);
-    for row in rows {
+    for row in &rows {
         // where, claim, stated, three modes, two verdicts, note
         let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
         assert_eq!(cells.len(), 9, "{row}");
