@@ -162,8 +162,9 @@ fn many_flows_are_cut_with_a_note() {
 #[test]
 fn the_head_states_what_it_ran_on_and_what_made_it() {
     let runs = [run(1, 40.0, 200)];
-    let command = ["/usr/bin/brimful", "run", "s.toml", "--set", "rtt=10 ms"].map(str::to_owned);
-    let page = page(&[("", &runs)], |report| report.command = &command);
+    let command = ["/usr/bin/brimful", "run", "s.toml", "--set", "rtt=10 ms"];
+    let command: &'static [String] = command.map(str::to_owned).to_vec().leak();
+    let page = page(&[("", &runs)], |report| report.command = command);
     let header = page.split("</header>").next().expect("a header");
     for fact in [
         "<b>base RTT</b>10 ms",
