@@ -219,7 +219,7 @@ fn delays(results: &Results) -> Vec<Claim> {
     }
     for (size, paper, cost) in [("1 MB", "1.19", 1.19), ("10 MB", "1.18", 1.18)] {
         let cells = over(results, ["cdbe", "bbr"], size, rtt);
-        // a cost of the published: ours has to have no more of it; over the same BBR the published has what the paper states
+        // a cost of the published, which it has over the same BBR: ours has to have no more of it
         let published = cells[0].above(1.0);
         let less = cells[1].below(1.0);
         let ours = cells[1]
