@@ -124,7 +124,7 @@ fuzz: setup  ## every fuzz target for a minute (nightly features by RUSTC_BOOTST
 traces: build  ## make the shipped traces again
 	@scripts/make-traces
 
-book: setup  ## the guide, as a book of HTML pages in target/book, with the API documentation of our crates in target/book/api
+book: setup  ## the guide, as a book of HTML pages in target/book
 	@scripts/book
 
 .PHONY: packages
