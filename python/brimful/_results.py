@@ -211,7 +211,7 @@ class Reproduction:
 
     @cached_property
     def claims(self) -> pa.Table:
-        """One row for each claim and column of ours: place, what, paper, ours, verdict, reason."""
+        """One row for each claim and column of ours: place, what, paper, ours, both verdicts, reason."""
         rows = [
             {
                 "place": claim["place"],
@@ -219,7 +219,8 @@ class Reproduction:
                 "paper": claim["paper"],
                 "column": index,
                 **_flat({"ours": ours}),
-                "verdict": claim["verdict"],
+                "verdict_published": claim["verdict_published"],
+                "verdict_ours": claim["verdict_ours"],
                 "reason": claim["reason"],
             }
             for claim in _claims(self.summary)
@@ -242,7 +243,7 @@ class Reproduction:
 def _claims(value: Any) -> list[dict[str, Any]]:
     """All claims of a reproduction, in their order."""
     if isinstance(value, dict):
-        if "verdict" in value and "place" in value:
+        if "verdict_ours" in value and "place" in value:
             return [value]
         return [claim for inner in value.values() for claim in _claims(inner)]
     if isinstance(value, list):

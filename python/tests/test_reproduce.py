@@ -17,8 +17,11 @@ def test_the_claims_are_those_of_the_command_line(command: Command, tmp_path: Pa
     ours = brimful.reproduce("rapid", quick=True, only="fig7", repeats=1, out=tmp_path / "out")
     assert ours.summary == json.loads(ended.stdout)
     assert ours.claims.num_rows > 0
-    verdicts = {"holds", "better", "does-not-hold", "not-measured"}
-    assert set(ours.claims["verdict"].to_pylist()) <= verdicts
+    verdicts = {"holds", "better", "does-not-hold", "undecided", "not-measured", None}
+    for question in ("verdict_published", "verdict_ours"):
+        answers = set(ours.claims[question].to_pylist())
+        assert answers <= verdicts
+        assert answers != {None}
     assert (tmp_path / "out" / "rapid.md").exists()
     assert ours.to_pandas().shape[0] == ours.claims.num_rows
 

@@ -31,12 +31,29 @@ describe("statistics", () => {
     expect(quantile([], 0.5)).toBeNaN();
   });
 
-  it("a ratio's relative errors add up as squares", () => {
-    expect(ratio({ mean: 10, ci95: 0.3 }, { mean: 5, ci95: 0.2 })).toEqual({
+  it("a ratio's interval is that of its logarithm", () => {
+    // the relative errors 0.03 and 0.04 add up to 0.05
+    const [a, b] = [
+      { mean: 10, ci95: 0.3 },
+      { mean: 5, ci95: 0.2 },
+    ];
+    expect(ratio(a, b)).toEqual({
       mean: 2,
-      ci95: expect.closeTo(0.1, 9) as number,
+      low: expect.closeTo(2 * Math.exp(-0.05), 9) as number,
+      high: expect.closeTo(2 * Math.exp(0.05), 9) as number,
     });
-    expect(ratio({ mean: 1, ci95: 0 }, { mean: 0, ci95: 0 })).toBeNull();
+    const inverse = ratio(b, a);
+    expect(1 / (inverse?.low ?? 0)).toBeCloseTo(ratio(a, b)?.high ?? 0, 9);
+    // an interval as wide as its mean does not reach below zero
+    expect(ratio({ mean: 1, ci95: 1.5 }, b)?.low).toBeGreaterThan(0);
+  });
+
+  it("what is zero has no ratio", () => {
+    const zero = { mean: 0, ci95: 0 };
+    const one = { mean: 1, ci95: 0 };
+    expect(ratio(one, zero)).toBeNull();
+    expect(ratio(zero, one)).toBeNull();
+    expect(ratio(one, one)).toEqual({ mean: 1, low: 1, high: 1 });
   });
 });
 

@@ -33,15 +33,24 @@ export interface Estimate {
   ci95: number;
 }
 
+/** A ratio with the ends of its confidence interval, which is not centred on it. */
+export interface Ratio {
+  mean: number;
+  low: number;
+  high: number;
+}
+
 /**
- * The ratio of two independent means. Its interval is of first order: the squares of the relative
- * half-widths add up. Null where the divisor is not above zero.
+ * The ratio of two independent means. Its interval is that of the logarithms, as the command line has
+ * it: none of it is below zero, and that of the inverse is the inverse. The squares of the relative
+ * half-widths, which are the logarithms' to first order, add up. Null where one of them is not above
+ * zero: it has no logarithm.
  */
-export function ratio(a: Estimate, b: Estimate): Estimate | null {
-  if (!(b.mean > 0) || !Number.isFinite(a.mean)) return null;
+export function ratio(a: Estimate, b: Estimate): Ratio | null {
+  if (!(a.mean > 0 && b.mean > 0) || !Number.isFinite(a.mean / b.mean)) return null;
   const mean = a.mean / b.mean;
-  const relative = Math.hypot(a.mean === 0 ? 0 : a.ci95 / a.mean, b.ci95 / b.mean);
-  return { mean, ci95: Math.abs(mean) * relative };
+  const factor = Math.exp(Math.hypot(a.ci95 / a.mean, b.ci95 / b.mean));
+  return { mean, low: mean / factor, high: mean * factor };
 }
 
 /** The value below which a share of the sorted values lies. */

@@ -48,9 +48,10 @@ export function compareRows(a: Summary, b: Summary): Row[] {
       const [x, y] = [measure.of(flow), measure.of(other)];
       if (!x || !y || (x.mean === 0 && y.mean === 0)) return [];
       const r = ratio(x, y);
-      const span = r && r.ci95 > 0 ? ` ± ${number(r.ci95)}` : "";
+      const span = r && r.high > r.low ? ` [${number(r.low)}, ${number(r.high)}]` : "";
       // only what the intervals leave no doubt about is called better or worse
-      const apart = r !== null && Math.abs(r.mean - 1) > Math.max(r.ci95, 0.005);
+      const isLevel = r !== null && r.low <= 1 && r.high >= 1;
+      const apart = r !== null && !isLevel && Math.abs(r.mean - 1) > 0.005;
       const better = r !== null && r.mean > 1 === measure.more;
       return [
         {

@@ -35,6 +35,9 @@ fn a_folder_holds_all_files_of_the_design() {
         "A download and a call over a wire",
         "id=\"goodput\"",
         "id=\"rtt-cdf\"",
+        "<b>command</b>brimful run s.toml --out a/b --repeats 2<",
+        "<b>base RTT</b>",
+        "<b>duration</b>",
     ] {
         assert!(page.contains(word), "{word}");
     }

@@ -10,6 +10,8 @@ use scenario::{Summary, TraceSummary};
 const MAX_TRACES: usize = 8;
 /// Most offsets that are listed of a trace.
 const MAX_OFFSETS: usize = 10;
+/// The first condition that is not of what it ran on.
+const SEEDS: &str = "seeds";
 
 /// The table: a row for each condition that all variants share, and for one in which they differ a row
 /// for each variant.
@@ -61,6 +63,8 @@ fn value(conditions: &[Condition], name: &str) -> String {
 fn conditions(summary: &Summary) -> Vec<Condition> {
     let mut all: Vec<Condition> = Vec::new();
     let mut add = |name: &str, value: String| all.push((name.to_owned(), value));
+    add("base RTT", format!("{} ms", trimmed(summary.path_rtt_ms)));
+    add("duration", format!("{} s", trimmed(summary.elapsed_s)));
     if let Some(radio) = &summary.radio {
         add("radio", radio.clone());
     }
@@ -82,7 +86,7 @@ fn conditions(summary: &Summary) -> Vec<Condition> {
         let more = summary.traces.len() - MAX_TRACES;
         add("traces", format!("{more} more: in the JSON"));
     }
-    add("seeds", seeds(summary));
+    add(SEEDS, seeds(summary));
     add("each seed draws", drawn(summary));
     add("intervals", intervals(summary));
     for (i, note) in summary.notes.iter().enumerate() {
@@ -111,7 +115,7 @@ fn seeds(summary: &Summary) -> String {
 
 /// `60 of 2597 s used in each of 3 repeats, from 17.2, 810.9, 1204 s; 180 s in all`.
 fn span(trace: &TraceSummary) -> String {
-    let (used, duration) = (seconds(trace.used_s), seconds(trace.duration_s));
+    let (used, duration) = (trimmed(trace.used_s), trimmed(trace.duration_s));
     let offsets = &trace.offsets_s;
     let Some(first) = offsets.first() else {
         return format!("{used} of {duration} s used");
@@ -124,29 +128,41 @@ fn span(trace: &TraceSummary) -> String {
         };
         return format!(
             "{used} of {duration} s used, from {} s{same}",
-            seconds(*first)
+            trimmed(*first)
         );
     }
     let from = match offsets.len() {
         few if few <= MAX_OFFSETS => {
-            let listed: Vec<String> = offsets.iter().map(|offset| seconds(*offset)).collect();
+            let listed: Vec<String> = offsets.iter().map(|offset| trimmed(*offset)).collect();
             listed.join(", ")
         }
         _ => {
             let low = offsets.iter().copied().fold(f64::INFINITY, f64::min);
             let high = offsets.iter().copied().fold(0.0, f64::max);
-            format!("{} to {}", seconds(low), seconds(high))
+            format!("{} to {}", trimmed(low), trimmed(high))
         }
     };
     format!(
         "{used} of {duration} s used in each of {} repeats, from {from} s; {} s in all",
         offsets.len(),
-        seconds(trace.covered_s)
+        trimmed(trace.covered_s)
     )
 }
 
-/// Seconds to the millisecond, without zeros that say nothing.
-fn seconds(value: f64) -> String {
+/// What a report states at its head: the rows of the table up to the seeds.
+pub(crate) fn head(report: &Report<'_>) -> Vec<(String, String)> {
+    let rows = conditions_table(report).rows.into_iter();
+    let pairs = rows.map(|row| {
+        let [name, value] = [0, 1].map(|at| row.get(at).cloned().unwrap_or_default());
+        (name, value)
+    });
+    pairs
+        .take_while(|(name, _)| !name.starts_with(SEEDS))
+        .collect()
+}
+
+/// To three decimals, without zeros that say nothing.
+fn trimmed(value: f64) -> String {
     let text = format!("{value:.3}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
     text.to_owned()

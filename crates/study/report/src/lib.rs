@@ -50,6 +50,8 @@ pub struct Report<'a> {
     pub world: &'a str,
     /// Version of Brimful.
     pub version: &'a str,
+    /// The command that made it, with its arguments; empty if there was none.
+    pub command: &'a [String],
     /// Seed of the first repeat.
     pub seed: u64,
     /// Repeats of each variant.

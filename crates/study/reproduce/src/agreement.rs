@@ -183,13 +183,13 @@ impl Agreement {
             "experiment",
             "flow",
             "goodput Mbit/s: sim",
-            "lab",
-            "differs by",
+            "goodput: lab",
+            "goodput differs by",
             "RTT mean ms: sim",
-            "lab",
-            "differs by",
+            "RTT: lab",
+            "RTT differs by",
             "completion s: sim",
-            "lab",
+            "completion: lab",
             "agrees",
         ];
         let rows = self.rows.iter().map(|row| {

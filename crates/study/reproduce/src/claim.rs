@@ -1,5 +1,6 @@
 //! A paper's claim beside what we measured.
 
+pub use crate::verdict::{Cause, Verdict, Verdicts};
 use scenario::Estimate;
 use serde::{Serialize, Serializer};
 
@@ -14,8 +15,9 @@ pub struct Claim {
     pub paper: &'static str,
     /// Ours, one for each of the system's columns.
     pub ours: Vec<Cell>,
-    /// What becomes of the claim.
-    pub verdict: Verdict,
+    /// What becomes of it.
+    #[serde(flatten)]
+    pub verdicts: Verdicts,
     /// Why, or what is to be known beside it; may be empty.
     pub reason: String,
     /// Decimals of our numbers in tables; by their size if none.
@@ -31,18 +33,35 @@ impl Claim {
             what: what.into(),
             paper,
             ours: Vec::new(),
-            verdict: Verdict::NotMeasured,
+            verdicts: Verdicts::default(),
             reason: String::new(),
             decimals: None,
         }
+        .measured(&[], Verdict::NotMeasured)
     }
 
-    /// With our numbers, and what follows from them.
+    /// True of what we ask of ourselves, which no paper states.
+    pub fn is_ours(&self) -> bool {
+        self.place.starts_with("our ")
+    }
+
+    /// With our numbers, and what follows from them for the one question that the claim asks: of a place in a paper whether what was
+    /// published reproduces, else what ours achieves.
     #[must_use]
     pub fn measured(self, ours: &[Cell], verdict: Verdict) -> Self {
+        let verdicts = match self.is_ours() {
+            true => Verdicts::ours(verdict),
+            false => Verdicts::published(verdict),
+        };
+        self.judged(ours, verdicts)
+    }
+
+    /// With our numbers, and what follows from them for both questions.
+    #[must_use]
+    pub fn judged(self, ours: &[Cell], verdicts: Verdicts) -> Self {
         Self {
             ours: ours.to_vec(),
-            verdict,
+            verdicts,
             ..self
         }
     }
@@ -56,13 +75,40 @@ impl Claim {
         }
     }
 
-    /// With the reason why it does not hold, if it does not.
+    /// With the reason why it is not borne out, if one of its verdicts is so.
     #[must_use]
     pub fn if_not(self, reason: &str) -> Self {
-        match self.verdict {
-            Verdict::DoesNotHold => self.note(reason),
-            _ => self,
+        let is_missed = |verdict: Option<Verdict>| verdict.is_some_and(Verdict::is_missed);
+        match is_missed(self.verdicts.published) || is_missed(self.verdicts.ours) {
+            true => self.note(reason),
+            false => self,
         }
+    }
+
+    /// With the reason why ours does not reach it, if it does not, after what is noted already.
+    #[must_use]
+    pub fn if_ours_not(self, reason: &str) -> Self {
+        match self.verdicts.ours.is_some_and(Verdict::is_missed) {
+            true => self.also(reason),
+            false => self,
+        }
+    }
+
+    /// With the reason why what was published does not reproduce, if it does not, after what is noted already.
+    #[must_use]
+    pub fn if_published_not(self, reason: &str) -> Self {
+        match self.verdicts.published.is_some_and(Verdict::is_missed) {
+            true => self.also(reason),
+            false => self,
+        }
+    }
+
+    fn also(self, reason: &str) -> Self {
+        let joined = match self.reason.as_str() {
+            "" => reason.to_owned(),
+            noted => format!("{noted}; {reason}"),
+        };
+        self.note(joined)
     }
 
     /// With so many decimals in tables.
@@ -71,49 +117,6 @@ impl Claim {
         Self {
             decimals: Some(decimals),
             ..self
-        }
-    }
-}
-
-/// What becomes of a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// Our number bears it out.
-    Holds,
-    /// Ours is beyond what the paper claims.
-    Better,
-    /// Ours is not what the paper claims.
-    DoesNotHold,
-    /// There is nothing yet to measure it with.
-    NotMeasured,
-}
-
-impl Verdict {
-    /// Its name in pages and JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Holds => "holds",
-            Self::Better => "better",
-            Self::DoesNotHold => "does not hold",
-            Self::NotMeasured => "not measured",
-        }
-    }
-
-    /// By whether the claim is borne out.
-    pub const fn of(holds: bool) -> Self {
-        match holds {
-            true => Self::Holds,
-            false => Self::DoesNotHold,
-        }
-    }
-
-    /// [`Self::Better`] if it holds and `more` does so as well.
-    #[must_use]
-    pub const fn or_better(self, more: bool) -> Self {
-        match (self, more) {
-            (Self::Holds, true) => Self::Better,
-            _ => self,
         }
     }
 }
@@ -176,7 +179,7 @@ impl Cell {
         }
     }
 
-    fn estimates(&self) -> Vec<Estimate> {
+    pub(crate) fn estimates(&self) -> Vec<Estimate> {
         match self {
             Self::Empty | Self::Stated(_) => Vec::new(),
             Self::One(one) => vec![*one],
@@ -330,9 +333,36 @@ mod tests {
     }
 
     #[test]
-    fn better_needs_the_claim_to_hold() {
-        assert_eq!(Verdict::of(true).or_better(true), Verdict::Better);
-        assert_eq!(Verdict::of(true).or_better(false), Verdict::Holds);
-        assert_eq!(Verdict::of(false).or_better(true), Verdict::DoesNotHold);
+    fn a_claim_asks_what_its_place_says() {
+        let of = |place| {
+            Claim::new(place, "x", "1")
+                .measured(&[], Verdict::Holds)
+                .verdicts
+        };
+        assert_eq!(of("figure 1"), Verdicts::published(Verdict::Holds));
+        assert_eq!(of("our goal"), Verdicts::ours(Verdict::Holds));
+        let unmeasured = Claim::new("our bound", "x", "1").verdicts;
+        assert_eq!(unmeasured, Verdicts::ours(Verdict::NotMeasured));
+    }
+
+    #[test]
+    fn each_question_has_its_reason() {
+        let of = |published, ours| {
+            let claim =
+                Claim::new("figure 1", "x", "1").judged(&[], Verdicts::both(published, ours));
+            claim
+                .note("noted")
+                .if_published_not("theirs")
+                .if_ours_not("not ours")
+                .reason
+        };
+        let (yes, no) = (Verdict::Holds, Verdict::DoesNotHold);
+        assert_eq!(of(yes, yes), "noted");
+        assert_eq!(of(no, yes), "noted; theirs");
+        assert_eq!(of(no, no), "noted; theirs; not ours");
+        assert_eq!(
+            of(Verdict::Undecided, Verdict::NotMeasured),
+            "noted; theirs"
+        );
     }
 }

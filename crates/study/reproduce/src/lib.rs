@@ -31,9 +31,10 @@ mod ran;
 mod rapid;
 mod section;
 mod shipped;
+mod verdict;
 
 pub use agreement::{Agreement, GOODPUT_TOLERANCE, RTT_TOLERANCE, RTT_TOLERANCE_MS};
-pub use claim::{Cell, Claim, Verdict};
+pub use claim::{Cell, Claim};
 pub use experiment::Experiment;
 pub use figure::{Axis, Colours, Field, Figure, Panel, Quartiles, Scale, Shape, Trace};
 pub use outcome::{File, Outcome, Spent};
@@ -41,6 +42,7 @@ pub use plan::{Choice, Plan, PlanError};
 pub use ran::Results;
 pub use scenario::World;
 pub use section::{Extent, Part, Section, System};
+pub use verdict::{Cause, Verdict, Verdicts};
 
 /// The systems whose papers can be reproduced.
 pub const SYSTEMS: &[&System] = &[

@@ -1,7 +1,8 @@
 //! Tables in Markdown.
 
-/// A table; every row has a cell for every column.
+/// A table; every row has a cell for every column, and no two columns have one name.
 pub(crate) fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    debug_assert!(twice(head).is_none(), "{:?} twice in {head:?}", twice(head));
     let mut lines = vec![line(head.iter().copied())];
     lines.push(format!("|{}", " --- |".repeat(head.len())));
     lines.extend(
@@ -9,6 +10,13 @@ pub(crate) fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) 
             .map(|row| line(row.iter().map(String::as_str))),
     );
     lines.join("\n") + "\n"
+}
+
+/// A name that stands above two columns.
+fn twice<'a>(head: &[&'a str]) -> Option<&'a str> {
+    let mut names = head.iter().enumerate();
+    let found = names.find(|(at, name)| head[..*at].contains(name));
+    found.map(|(_, name)| *name)
 }
 
 fn line<'a>(cells: impl Iterator<Item = &'a str>) -> String {
@@ -20,6 +28,13 @@ fn line<'a>(cells: impl Iterator<Item = &'a str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "twice")]
+    fn no_two_columns_have_one_name() {
+        table(&["lab", "differs by", "lab"], []);
+    }
 
     #[test]
     fn bars_in_cells_do_not_split_them() {

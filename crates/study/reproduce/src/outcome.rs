@@ -372,12 +372,13 @@ mod tests {
         let parts = [
             "# Wires: ours beside the paper\n",
             "2 repeats, 95 % confidence intervals, seed 1. Said first.",
-            "| where | claim | paper | before | after | verdict |",
+            "| where | claim | stated | before | after | published: verdict | ours: verdict | note |",
             // t(0.975, 1) = 12.706, times 1: the half width of 10 and 12
-            "| figure 1 | events a\\|b | fewer | 20.0 ± 0.0 | 11.0 ± 12.7 | holds |",
-            "| figure 2 | nothing | all |  |  | not measured: no wire is at hand, see below |",
-            "| figure 3 | wires apart | 2 |  |  | not measured |",
-            "Of 3 claims: holds 1, better 0, does not hold 0, not measured 2.",
+            "| figure 1 | events a\\|b | fewer | 20.0 ± 0.0 | 11.0 ± 12.7 | holds |  |  |",
+            "| figure 2 | nothing | all |  |  | not measured |  | no wire is at hand, see below |",
+            "| figure 3 | wires apart | 2 |  |  | not measured |  |  |",
+            "Of 3 claims, 3 ask whether the published reproduces: holds 1, better 0, does not hold 0, undecided 0, not measured 2; \
+             0 ask what ours achieves: holds 0, ",
             "### Why",
             "## One wire\n\n![Figure one](wires/fig1.svg)\n\nIts table.\n",
             "## Two wires\n\nOn [a page of its own](wires-fig3.md).\n",
@@ -393,7 +394,7 @@ mod tests {
         let parts = [
             "# Two wires\n",
             "[Wires: ours beside the paper](wires.md)",
-            "| figure 3 | wires apart | 2 |  |  | not measured |",
+            "| figure 3 | wires apart | 2 |  |  | not measured |  |  |",
             "\nTheirs.\n",
         ];
         let mut from = 0;
@@ -403,7 +404,7 @@ mod tests {
         }
         assert!(!apart.contains("figure 1"), "{apart}");
         // claims are counted once
-        assert!(!apart.contains(" claims: "), "{apart}");
+        assert!(!apart.contains(" claims, "), "{apart}");
     }
 
     #[test]
@@ -419,7 +420,8 @@ mod tests {
     fn json_is_the_same_however_long_the_runs_took() {
         let outcome = outcome(&Choice::default());
         let json = outcome.json();
-        assert_eq!(json["claims"][0]["verdict"], "holds");
+        assert_eq!(json["claims"][0]["verdict_published"], "holds");
+        assert_eq!(json["claims"][0]["verdict_ours"], Value::Null);
         assert_eq!(json["claims"][0]["ours"]["after"][0]["mean"], 11.0);
         assert_eq!(json["claims"][1]["ours"], serde_json::json!({}));
         let figure = &json["figures"][0];

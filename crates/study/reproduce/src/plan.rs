@@ -21,7 +21,7 @@ pub struct Choice {
     pub only: Vec<String>,
     /// Where they run; in the lab only some can.
     pub world: World,
-    /// Leave out the modes of papers, of which no verdict speaks.
+    /// Leave out the modes of papers, which the page of the two worlds does not compare.
     pub without_paper: bool,
     /// Folder of recorded traces; without it, the scenarios' own.
     pub traces: Option<PathBuf>,

@@ -154,6 +154,7 @@ pub fn report<'a>(finished: &'a [Finished], settings: &[Setting]) -> Option<Repo
         description: &first.point.experiment.description,
         world: worlds(finished),
         version: VERSION,
+        command: &[],
         seed: first.point.experiment.seed,
         repeats: first.point.experiment.repeats,
         settings,
@@ -197,7 +198,10 @@ pub fn write(
         points: points.collect(),
     };
     let labelled: Vec<Labelled<'_>> = finished.iter().map(Finished::labelled).collect();
-    let page = report::html(&report);
+    let page = report::html(&Report {
+        command: origin.command,
+        ..report
+    });
     let fill = |folder: &ResultFolder| -> Result<(), OutputError> {
         folder.json("manifest.json", &manifest)?;
         folder.json("summary.json", summary)?;

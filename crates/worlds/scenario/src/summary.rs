@@ -34,6 +34,8 @@ pub struct Summary {
     pub repeats: usize,
     /// Version of Brimful.
     pub version: String,
+    /// Base round-trip time from end to end, ms.
+    pub path_rtt_ms: f64,
     /// The radio of the bottleneck, in words; not printed of a wired one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub radio: Option<String>,
@@ -261,6 +263,7 @@ impl Summary {
             seed: experiment.seed,
             repeats: runs.len(),
             version: version.to_owned(),
+            path_rtt_ms: 1e3 * experiment.path.rtt.as_secs_f64(),
             radio: conditions::radio(experiment),
             traces: conditions::traces(experiment, runs),
             drawn: experiment.draws(),

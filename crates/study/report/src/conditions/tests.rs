@@ -23,6 +23,7 @@ fn with(summaries: &[(&str, Summary)], check: impl FnOnce(&Report<'_>)) {
         description: "",
         world: "sim",
         version: "0.1.0",
+        command: &[],
         seed: 1,
         repeats: 1,
         settings: Vec::new(),

@@ -7,6 +7,7 @@ mod figures;
 mod line;
 mod scale;
 
+use crate::conditions::head as head_conditions;
 use crate::table::Table;
 use crate::terminal::has_heads;
 use crate::text::escape;
@@ -85,12 +86,20 @@ fn header(out: &mut String, report: &Report<'_>, figures: &[chart::Figure]) {
             report.seed.saturating_add(u64::from(n) - 1)
         ),
     };
+    let head = head_conditions(report);
+    let head = head
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()));
+    let command = command(report.command);
+    let made = [("Brimful", report.version), ("command", command.as_str())];
+    let made = made.into_iter().filter(|(_, value)| !value.is_empty());
     let facts = [("world", report.world), ("seed", seeds.as_str())];
+    let facts = facts.into_iter().chain(head);
     let settings = report
         .settings
         .iter()
         .map(|(k, v)| (k.as_str(), v.as_str()));
-    for (name, value) in facts.into_iter().chain(settings) {
+    for (name, value) in facts.chain(settings).chain(made) {
         let _ = write!(out, "<li><b>{}</b>{}</li>", escape(name), escape(value));
     }
     out.push_str("</ul><nav aria-label=\"Contents\"><a href=\"#summary\">Summary</a>");
@@ -103,6 +112,19 @@ fn header(out: &mut String, report: &Report<'_>, figures: &[chart::Figure]) {
         );
     }
     out.push_str("</nav></header>");
+}
+
+/// As a shell takes it; the program without its folder.
+fn command(arguments: &[String]) -> String {
+    let quoted = arguments.iter().enumerate().map(|(place, argument)| {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+        match place {
+            0 => argument.rsplit('/').next().unwrap_or_default().to_owned(),
+            _ if !argument.is_empty() && argument.chars().all(is_plain) => argument.clone(),
+            _ => format!("'{}'", argument.replace('\'', "'\\''")),
+        }
+    });
+    quoted.collect::<Vec<_>>().join(" ")
 }
 
 /// What of the results the figures show, if not all.

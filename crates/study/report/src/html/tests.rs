@@ -14,6 +14,7 @@ fn page(results: &[(&str, &[RunResult])], change: impl FnOnce(&mut Report<'_>)) 
         description: "Two downloads of 200 MB over a mmWave cell in line of sight",
         world: "sim",
         version: "0.1.0",
+        command: &[],
         seed: 1,
         repeats: 1,
         settings: vec![("rtt".to_owned(), "1 ms".to_owned())],
@@ -156,4 +157,72 @@ fn many_flows_are_cut_with_a_note() {
     let page = page(&[("", &runs)], |_| {});
     assert!(page.contains("The first 10 of 102 are drawn"));
     assert!(page.len() < 1_500_000, "{} bytes", page.len());
+}
+
+#[test]
+fn the_head_states_what_it_ran_on_and_what_made_it() {
+    let runs = [run(1, 40.0, 200)];
+    let command = ["/usr/bin/brimful", "run", "s.toml", "--set", "rtt=10 ms"];
+    let command: &'static [String] = command.map(str::to_owned).to_vec().leak();
+    let page = page(&[("", &runs)], |report| report.command = command);
+    let header = page.split("</header>").next().expect("a header");
+    for fact in [
+        "<b>base RTT</b>10 ms",
+        "<b>duration</b>2 s",
+        "<b>Brimful</b>0.1.0",
+        "<b>command</b>brimful run s.toml --set &#39;rtt=10 ms&#39;",
+    ] {
+        assert!(header.contains(fact), "no {fact:?} in {header}");
+    }
+}
+
+#[test]
+fn the_head_has_cell_and_span_and_what_variants_do_not_share() {
+    let runs = [run(1, 40.0, 200)];
+    let mut summaries = [summary(&runs), summary(&runs)];
+    summaries[0].path_rtt_ms = 0.5;
+    for summary in &mut summaries {
+        summary.radio = Some("LTE, 100 PRBs".to_owned());
+        summary.traces = vec![scenario::TraceSummary {
+            ue: "phone".to_owned(),
+            file: "drive.csv".to_owned(),
+            recorded_on: "LTE".to_owned(),
+            networks: None,
+            duration_s: 2597.0,
+            used_s: 60.0,
+            offsets_s: vec![17.25],
+            covered_s: 60.0,
+        }];
+    }
+    let [near, far] = &summaries;
+    let variant = |label: &str, summary| Variant {
+        label: label.to_owned(),
+        summary,
+        runs: &runs,
+    };
+    let page = page(&[("", &runs)], |_| {});
+    assert!(!page.contains("<b>command</b>"), "none was given");
+    let report = Report {
+        title: "t",
+        description: "",
+        world: "sim",
+        version: "0.1.0",
+        command: &[],
+        seed: 1,
+        repeats: 1,
+        settings: Vec::new(),
+        variants: vec![variant("near", near), variant("far", far)],
+    };
+    let page = html(&report);
+    let header = page.split("</header>").next().expect("a header");
+    for fact in [
+        "<b>base RTT, near</b>0.5 ms",
+        "<b>base RTT, far</b>10 ms",
+        "<b>radio</b>LTE, 100 PRBs",
+        "<b>trace</b>drive.csv",
+        "<b>span</b>60 of 2597 s used, from 17.25 s",
+    ] {
+        assert!(header.contains(fact), "no {fact:?} in {header}");
+    }
+    assert!(!header.contains("<b>seeds</b>"), "{header}");
 }

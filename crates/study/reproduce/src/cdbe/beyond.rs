@@ -1,8 +1,8 @@
 //! What the paper leaves open: beside other flows, and with the bottleneck elsewhere.
 
 use super::measures::delay;
-use super::{CONTROLS, MODES, has_modes, named};
-use crate::claim::{Cell, Claim, Verdict, with_interval};
+use super::{CONTROLS, MODES, has_modes, judge, named};
+use crate::claim::{Cell, Claim, Verdicts, with_interval};
 use crate::experiment::Experiment;
 use crate::markdown;
 use crate::measure::{flow, goodput, one_way_delay, rtt};
@@ -63,7 +63,8 @@ fn coexistence(_: &Extent, results: &Results) -> Part {
         for rival in RIVALS {
             let of = |mode| results.mean(&pair(place, "cdbe", rival, mode), share);
             let cells = MODES.map(|mode| Cell::One(of(mode)));
-            let within = (25.0..=75.0).contains(&cells[1].first());
+            // no claim of the paper's
+            let verdicts = Verdicts::ours(cells[1].within(25.0..=75.0));
             claims.push(
                 Claim::new(
                     "section V-D",
@@ -74,7 +75,7 @@ fn coexistence(_: &Extent, results: &Results) -> Part {
                     ),
                     "left open",
                 )
-                .measured(&cells, Verdict::of(within))
+                .judged(&cells, verdicts)
                 .note("taken as 25 to 75 with `default`"),
             );
         }
@@ -106,10 +107,10 @@ fn coexistence(_: &Extent, results: &Results) -> Part {
         "mode",
         "rival",
         "goodput Mbit/s",
-        "the rival's",
+        "the rival's goodput",
         "RTT ms",
         "lost",
-        "the rival's",
+        "the rival's lost",
     ];
     Part {
         claims,
@@ -158,14 +159,14 @@ fn wired(_: &Extent, results: &Results) -> Part {
             "behind a wire of 10 Mbit/s: CDBE's goodput, Mbit/s",
             "fills it",
         )
-        .measured(&rate, Verdict::of(rate[0].first() >= 9.0))
+        .judged(&rate, judge(&rate, |cell| cell.at_least(9.0)))
         .note("taken as at least 9"),
         Claim::new(
             "section V-D-3",
             "behind the wire: DSDL, CDBE over CQIC",
             "less",
         )
-        .measured(&less, Verdict::of(less[0].first() < 1.0)),
+        .judged(&less, judge(&less, |cell| cell.below(1.0))),
     ];
     let rows = CONTROLS.iter().flat_map(|control| {
         let modes = MODES.iter().take(if has_modes(control) { 2 } else { 1 });

@@ -1,8 +1,8 @@
 //! The validation over the radio (section III-B, figure 3).
 
 use super::measures::{correlation, pairs, series};
-use super::{MODES, both};
-use crate::claim::{Claim, Verdict, number};
+use super::{MODES, both, judge};
+use crate::claim::{Claim, number};
 use crate::experiment::Experiment;
 use crate::figure::{Axis, Figure, Panel, Shape, Trace};
 use crate::markdown;
@@ -95,14 +95,13 @@ fn report(_: &Extent, results: &Results) -> Part {
     let least = both(|mode| results.mean(&validation(mode), |run| worst(run, 0)));
     let next = both(|mode| results.mean(&validation(mode), |run| worst(run, 1)));
     let ratios = both(|mode| results.mean(&validation(mode), ratio));
-    let claims =
-        vec![
+    let claims = vec![
         Claim::new(
             "figure 3",
             "report and scheduled rate in steps of 100 ms: correlation, the least of five users",
             "(>= 0.95)",
         )
-        .measured(&least, Verdict::of(least[0].first() >= 0.95))
+        .judged(&least, judge(&least, |cell| cell.at_least(0.95)))
         .decimals(3)
         .if_not("see below: the estimate is the mean of past windows"),
         Claim::new(
@@ -110,10 +109,10 @@ fn report(_: &Extent, results: &Results) -> Part {
             "the same with the report of 100 ms later, about a long window",
             "",
         )
-        .measured(&next, Verdict::of(next[0].first() >= 0.95))
+        .judged(&next, judge(&next, |cell| cell.at_least(0.95)))
         .decimals(3),
         Claim::new("figure 3", "report over scheduled rate, mean", "")
-            .measured(&ratios, Verdict::of((0.95..=1.05).contains(&ratios[0].first())))
+            .judged(&ratios, judge(&ratios, |cell| cell.within(0.95..=1.05)))
             .note("taken as within 5 %"),
     ];
     Part {

@@ -80,13 +80,13 @@ fn report(extent: &Extent, results: &Results) -> Part {
         "constant",
         "value",
         "1 MB: goodput Mbit/s",
-        "DSDL ms",
-        "RTT ms",
-        "lost",
+        "1 MB: DSDL ms",
+        "1 MB: RTT ms",
+        "1 MB: lost",
         "10 MB: goodput Mbit/s",
-        "DSDL ms",
-        "RTT ms",
-        "lost",
+        "10 MB: DSDL ms",
+        "10 MB: RTT ms",
+        "10 MB: lost",
     ];
     Part {
         text: format!(

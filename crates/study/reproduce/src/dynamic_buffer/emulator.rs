@@ -9,7 +9,7 @@ use super::variants::{
     EMULATOR_USP_DYNRLC, USP_BDP, USP_DRQL, USP_DYNRLC, VANILLA, Variant,
 };
 use super::{Drive, Setup, Sharing, intervals, measures, on_recorded, tables};
-use crate::claim::{Cell, Claim, Verdict};
+use crate::claim::{Cell, Claim};
 use crate::experiment::Experiment;
 use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
@@ -116,11 +116,11 @@ fn individual(results: &Results, intervals: &[u32]) -> Vec<Claim> {
     let trip = Setup::new(Sharing::Individual, Drive::Train);
     let delay = |place, setup: Setup, text, [least, most]: [f64; 2], run| {
         let delay = Cell::span(setup.each(results, intervals, &EMULATOR_CODEL, measures::delay));
-        let is_near = delay.least() >= least * (1.0 - DELAY_TOLERANCE)
-            && delay.most() <= most * (1.0 + DELAY_TOLERANCE);
+        let is_near =
+            delay.within(least * (1.0 - DELAY_TOLERANCE)..=most * (1.0 + DELAY_TOLERANCE));
         let trace = setup.drive.name();
         let what = format!("{}, {trace}: mean delay, ms (± 15 %)", EMULATOR_CODEL.name);
-        Claim::new(place, what, text).measured(&[delay, run], Verdict::of(is_near))
+        Claim::new(place, what, text).measured(&[delay, run], is_near)
     };
     let run = Cell::Stated("28.5, 27.0");
     vec![
@@ -140,12 +140,12 @@ fn individual(results: &Results, intervals: &[u32]) -> Vec<Claim> {
 
 fn lost(results: &Results, setup: Setup, intervals: &[u32]) -> Claim {
     let lost = Cell::span(setup.each(results, intervals, &EMULATOR_CODEL, measures::lost));
-    let is_near = lost.least() >= 2.2 / 1.5 && lost.most() <= 2.2 * 1.5;
+    let is_near = lost.within(2.2 / 1.5..=2.2 * 1.5);
     let what = format!(
         "{}, pedestrian: lost packets of the game, %",
         EMULATOR_CODEL.name
     );
-    Claim::new("section 6.1", what, "2.2").measured(&[lost], Verdict::of(is_near))
+    Claim::new("section 6.1", what, "2.2").measured(&[lost], is_near)
 }
 
 /// Figures 10 and 11, section 6.2.

@@ -4,7 +4,7 @@
 use super::variants::{
     BDP, CODEL, CODEL_BDP, CODEL_DRQL, DEFAULT, DRQL, DYNRLC, USP_BDP, VANILLA, Variant,
 };
-use crate::claim::{Cell, Claim, Verdict, with_interval};
+use crate::claim::{Cell, Claim, with_interval};
 use crate::experiment::Experiment;
 use crate::markdown;
 use crate::measure::utilisation;
@@ -125,8 +125,8 @@ fn claims(results: &Results) -> Vec<Claim> {
     let peaks = ours(&worst("gaming", delay_p99));
     let used = ours(&utilisation);
     // half a tick of 1 ms and 1 ms of the path, one way, are 1.5
-    let (is_short, is_tight) = (waits.most() <= 3.0, peaks.most() <= 5.0);
-    let is_used = used.least() >= 99.0;
+    let (is_short, is_tight) = (waits.at_most(3.0), peaks.at_most(5.0));
+    let is_used = used.at_least(99.0);
     let row = |cell: Cell| [cell, Cell::Empty];
     vec![
         Claim::new(
@@ -134,15 +134,15 @@ fn claims(results: &Results) -> Vec<Claim> {
             "`default`, fifty flows: mean one-way delay of the game that waits longest, ms",
             "(<= 3)",
         )
-        .measured(&row(waits), Verdict::of(is_short)),
+        .measured(&row(waits), is_short),
         Claim::new("our target", "the same: 99th percentile, ms", "(<= 5)")
-            .measured(&row(peaks), Verdict::of(is_tight))
+            .measured(&row(peaks), is_tight)
             .if_not(
                 "eight bearers take turns, and games, calls and videos that need more than three quarters of a bearer's part leave others \
                  the rest: with 1, 2, 4 and 8 packets a tick all the time it is 17, 9.0, 4.4 and 2.9 ms",
             ),
         Claim::new("our target", "the same: utilisation, %", "(>= 99)")
-            .measured(&row(used), Verdict::of(is_used)),
+            .measured(&row(used), is_used),
     ]
 }
 
@@ -151,11 +151,11 @@ fn text(results: &Results) -> String {
         "queues",
         "variant",
         "games: delay mean ms",
-        "p99 of the worst",
-        "lost %",
+        "games: p99 of the worst",
+        "games: lost %",
         "calls: delay mean ms",
-        "p99 of the worst",
-        "lost %",
+        "calls: p99 of the worst",
+        "calls: lost %",
         "pages: load time ms",
         "downloads Mbit/s each",
         "least",

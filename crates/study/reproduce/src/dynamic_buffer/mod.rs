@@ -254,6 +254,7 @@ mod tests {
         };
         assert_eq!(on_recorded(&extent, claim.clone()), claim);
         extent.is_recorded = false;
-        assert_eq!(on_recorded(&extent, claim).verdict, Verdict::NotMeasured);
+        let verdicts = on_recorded(&extent, claim).verdicts;
+        assert_eq!(verdicts.published, Some(Verdict::NotMeasured));
     }
 }

@@ -1,6 +1,6 @@
 //! The second scenario (6.2, figures 10 and 11): one SDAP queue, one RLC queue.
 
-use super::individual::{order, ratio_claim, reduction};
+use super::individual::{as_theirs, order, ratio_claim, reduced, reduction};
 use super::variants::{
     BBR, CODEL_BDP, CODEL_DRQL, CODEL_DYNRLC, SHARED, USP_BDP, USP_DRQL, USP_DYNRLC, VANILLA,
     Variant,
@@ -74,8 +74,13 @@ pub(super) fn losses(
     rows: [(Variant, f64, &'static str); 3],
 ) -> Vec<Claim> {
     let claim = |(variant, share, text): (Variant, f64, &'static str)| {
-        let lost = average(&WALK.each(results, intervals, &variant, measures::lost));
-        let is_near = lost.mean >= share / 1.5 && lost.mean <= share * 1.5;
+        let lost = Cell::One(average(&WALK.each(
+            results,
+            intervals,
+            &variant,
+            measures::lost,
+        )));
+        let is_near = lost.within(share / 1.5..=share * 1.5);
         Claim::new(
             "section 6.2",
             format!(
@@ -84,7 +89,7 @@ pub(super) fn losses(
             ),
             text,
         )
-        .measured(&[Cell::One(lost)], Verdict::of(is_near))
+        .measured(&[lost], is_near)
         .if_not(why(&variant))
     };
     rows.map(claim).to_vec()
@@ -92,20 +97,23 @@ pub(super) fn losses(
 
 /// Beside the authors' own code, where the paper has no number.
 pub(super) fn authors(results: &Results, intervals: &[u32], variant: &Variant) -> Claim {
-    let delay = average(&WALK.each(results, intervals, variant, measures::delay));
+    let delay = Cell::One(average(&WALK.each(
+        results,
+        intervals,
+        variant,
+        measures::delay,
+    )));
     let stated = variant.authors.map_or("", |a| a.delay);
-    let is_near = stated
-        .parse::<f64>()
-        .is_ok_and(|ms| (delay.mean / ms - 1.0).abs() <= super::individual::DELAY_TOLERANCE);
+    let tolerance = super::individual::DELAY_TOLERANCE;
+    let is_near = stated.parse::<f64>().map_or(Verdict::NotMeasured, |ms| {
+        delay.within(ms * (1.0 - tolerance)..=ms * (1.0 + tolerance))
+    });
     Claim::new(
         "the authors' code",
         format!("{}, pedestrian: mean delay, ms (± 15 %)", variant.name),
         "-",
     )
-    .measured(
-        &[Cell::One(delay), Cell::Stated(stated)],
-        Verdict::of(is_near),
-    )
+    .measured(&[delay, Cell::Stated(stated)], is_near)
     .if_not(match variant.name.contains("CoDel") {
         true => "their CoDel is a part of it, the rest was not found: see below",
         false => "",
@@ -131,7 +139,7 @@ pub(super) fn why(variant: &Variant) -> &'static str {
 fn least_reduction(results: &Results, setup: Setup, intervals: &[u32]) -> Claim {
     let ratios = setup.ratios(results, intervals, [&USP_BDP, &VANILLA], measures::delay);
     let less = Cell::span(ratios.into_iter().map(reduction));
-    let least = less.least();
+    let verdict = reduced(&less, as_theirs(results, setup, intervals));
     Claim::new(
         "section 7",
         format!(
@@ -140,7 +148,7 @@ fn least_reduction(results: &Results, setup: Setup, intervals: &[u32]) -> Claim 
         ),
         ">= 70",
     )
-    .measured(&[less], Verdict::of(least >= 70.0).or_better(least >= 85.0))
+    .measured(&[less], verdict)
 }
 
 fn train(extent: &Extent, results: &Results) -> Part {
@@ -154,7 +162,8 @@ fn train(extent: &Extent, results: &Results) -> Part {
     };
     let [codel, ..] = sorted([&CODEL_DYNRLC, &CODEL_DRQL, &CODEL_BDP]);
     let [.., usp] = sorted([&USP_DYNRLC, &USP_DRQL, &USP_BDP]);
-    let is_worse = codel.mean > usp.mean;
+    let both = Cell::Each(vec![codel, usp]);
+    let is_worse = both.falls();
     let claims = vec![
         Claim::new(
             "figure 11",
@@ -162,7 +171,7 @@ fn train(extent: &Extent, results: &Results) -> Part {
              with USP, ms",
             "the first is greater",
         )
-        .measured(&[Cell::Each(vec![codel, usp])], Verdict::of(is_worse)),
+        .measured(&[both], is_worse),
         order("figure 11", results, TRIP, intervals, of_the_paper()),
         least_reduction(results, TRIP, intervals),
     ];

@@ -59,7 +59,7 @@ pub(super) fn of(
 pub(super) fn grid(results: &Results, setup: Setup, intervals: &[u32], is_beside: bool) -> String {
     let mut heads = vec!["variant", "interval"];
     if is_beside {
-        heads.extend(["paper: delay", "utilisation", "authors' code: delay"]);
+        heads.extend(["paper: delay", "paper: utilisation", "authors' code: delay"]);
     }
     let rows = setup.sharing.variants().iter().flat_map(|variant| {
         intervals.iter().map(move |ms| {

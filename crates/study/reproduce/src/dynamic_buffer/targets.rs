@@ -2,7 +2,7 @@
 
 use super::variants::{BDP, DEFAULT, USP_BDP, Variant};
 use super::{ENDS, Setup, Sharing, intervals, measures, tables};
-use crate::claim::{Cell, Claim, Verdict};
+use crate::claim::{Cell, Claim};
 use crate::experiment::Experiment;
 use crate::measure::goodput;
 use crate::ran::Results;
@@ -79,29 +79,29 @@ impl Bounds {
             span(measures::lost),
         ];
         let what = |what: &str| format!("`default`, {}, {}: {what}", sharing.words(), self.ticks);
-        let claim = |name, bound, cell: &Cell, holds| {
+        let claim = |name, bound, cell: &Cell, verdict| {
             Claim::new("our target", what(name), bound)
-                .measured(std::slice::from_ref(cell), Verdict::of(holds))
+                .measured(std::slice::from_ref(cell), verdict)
         };
         let mut claims = vec![
             claim(
                 "mean delay, ms",
                 self.mean.1,
                 &mean,
-                mean.most() <= self.mean.0,
+                mean.at_most(self.mean.0),
             ),
             claim(
                 "99th percentile, ms",
                 self.p99.1,
                 &p99,
-                p99.most() <= self.p99.0,
+                p99.at_most(self.p99.0),
             ),
-            claim("utilisation", "(>= 0.999)", &used, used.least() >= 0.999).decimals(4),
+            claim("utilisation", "(>= 0.999)", &used, used.at_least(0.999)).decimals(4),
             claim(
                 "the bulk flow's own mean delay, ms",
                 self.bulk.1,
                 &bulk,
-                bulk.most() < self.bulk.0,
+                bulk.below(self.bulk.0),
             )
             .if_not(WHY_BULK)
             .decimals(2),
@@ -109,12 +109,12 @@ impl Bounds {
                 "lost packets of the game, %",
                 "(0)",
                 &lost,
-                lost.most() <= 0.0,
+                lost.at_most(0.0),
             ),
         ];
         claims.extend(rate.map(|rate| {
             let name = "the bulk flow's goodput over that beside the paper's best";
-            claim(name, "(>= 0.99)", &rate, rate.least() >= 0.99).decimals(3)
+            claim(name, "(>= 0.99)", &rate, rate.at_least(0.99)).decimals(3)
         }));
         claims
     }

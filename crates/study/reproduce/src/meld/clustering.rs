@@ -107,9 +107,9 @@ fn report(extent: &Extent, results: &Results) -> Part {
         let plain = format!("{name} alone, % of the link");
         [
             plain,
-            "DE, %".to_owned(),
-            "ME, %".to_owned(),
-            "`default`, %".to_owned(),
+            format!("{name}, DE"),
+            format!("{name}, ME"),
+            format!("{name}, `default`"),
         ]
     };
     let mut heads = [

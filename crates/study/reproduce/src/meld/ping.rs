@@ -1,7 +1,7 @@
 //! How the radio loses packets: figure 3, tables 1 and 2.
 
 use super::{link, saturated};
-use crate::claim::{Cell, Claim, Verdict};
+use crate::claim::{Cell, Claim};
 use crate::experiment::Experiment;
 use crate::figure::{Axis, Figure, Panel, Shape};
 use crate::markdown;
@@ -67,25 +67,24 @@ fn report(_: &Extent, results: &Results) -> Part {
     let rate = results.mean(&ping(), lost);
     let single = results.mean(&ping(), single);
     let link = link(results);
-    let is_near = |mean: f64, expected: f64, tolerance: f64| (mean - expected).abs() <= tolerance;
     // UDP has no transport
     let cells = |estimate: Estimate| [Cell::One(estimate), Cell::Empty];
     let claims = vec![
         Claim::new("section 5", "a ping of 560 kbit/s: packets lost, %", "0.8")
-            .measured(&cells(rate), Verdict::of(is_near(rate.mean, 0.8, 0.1)))
+            .measured(&cells(rate), Cell::One(rate).within(0.7..=0.9))
             .note("set up so (how often the interferer comes)"),
         Claim::new(
             "figure 3",
             "of its bursts of lost packets: those of one, %",
             "(no number)",
         )
-        .measured(&cells(single), Verdict::of(single.mean > 50.0))
+        .measured(&cells(single), Cell::One(single).above(50.0))
         .note(
             "the figure is an image without numbers; the text reads it as \"fast variations of the SINR between \
              CSI reports\": taken as most bursts being of one packet",
         ),
         Claim::new("table 1", "link capacity, Mbit/s", "15")
-            .measured(&cells(link), Verdict::of(is_near(link.mean, 15.0, 1.5)))
+            .measured(&cells(link), Cell::One(link).within(13.5..=16.5))
             .note("taken as within a tenth; payload of UDP"),
     ];
     Part {

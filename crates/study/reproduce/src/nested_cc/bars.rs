@@ -3,7 +3,7 @@
 use super::combination::{Combination, named};
 use super::table::{ROWS, SERVERS};
 use super::{mean, nested, place::Place, places, relative};
-use crate::claim::{Cell, Claim, Verdict, with_interval};
+use crate::claim::{Cell, Claim, with_interval};
 use crate::experiment::Experiment;
 use crate::figure::{Axis, Figure, Panel, Shape};
 use crate::markdown;
@@ -122,7 +122,7 @@ fn claim(results: &Results, places: &[Place], reading: &Reading) -> Option<Claim
         Claim::new("figure 10", what, "the first is shorter")
             .measured(
                 &[Cell::Each(vec![short, long])],
-                Verdict::of(short.mean < long.mean),
+                Cell::Each(vec![long, short]).falls(),
             )
             .if_not("see below"),
     )
@@ -153,7 +153,7 @@ fn codel(results: &Results, places: &[Place]) -> Option<Claim> {
         )
         .measured(
             &[Cell::Each(vec![ccid2, newreno])],
-            Verdict::of(ccid2.mean > newreno.mean + EQUAL),
+            Cell::One(ccid2).minus(&newreno.into()).above(EQUAL),
         )
         .if_not("see below"),
     )
@@ -176,14 +176,14 @@ fn no_help(results: &Results, places: &[Place]) -> Option<Claim> {
         })
         .collect();
     let cell = Cell::span(gains?);
-    let most = cell.most();
+    let verdict = cell.at_most(EQUAL);
     Some(
         Claim::new(
             "figure 10",
             "what NEAR saves against DIST over all other tunnels, percentage points",
             "nothing",
         )
-        .measured(&[cell], Verdict::of(most <= EQUAL))
+        .measured(&[cell], verdict)
         .note(format!("taken as at most {EQUAL}"))
         .if_not("see below"),
     )

@@ -138,17 +138,15 @@ fn claims(results: &Results, conditions: &[Condition]) -> Vec<Claim> {
             ci95: 100.0 * ratio.ci95,
         });
     }
-    let goal = |what: &str, paper, all: Vec<Estimate>, is_in: fn(f64) -> bool| {
-        let holds = all.iter().all(|each| is_in(each.mean));
+    let goal = |what: &str, paper, all: Vec<Estimate>, judge: fn(&Cell) -> Verdict| {
+        let cell = Cell::span(all);
+        let verdict = judge(&cell);
         Claim::new(
             "our goal",
             format!("Cubic, `aware` with CoDel: {what}"),
             paper,
         )
-        .measured(
-            &[Cell::Empty, Cell::Empty, Cell::span(all)],
-            Verdict::of(holds),
-        )
+        .measured(&[Cell::Empty, Cell::Empty, cell], verdict)
         .if_not("see below")
     };
     vec![
@@ -156,13 +154,13 @@ fn claims(results: &Results, conditions: &[Condition]) -> Vec<Claim> {
             "mean RTT above the first path's, ms",
             "(<= 40)",
             above,
-            |ms| ms <= GOAL,
+            |ms| ms.at_most(GOAL),
         ),
         goal(
             "throughput in per cent of that without",
             "(>= 97)",
             kept,
-            |part| part >= 100.0 - LOSS,
+            |part| part.at_least(100.0 - LOSS),
         ),
     ]
 }

@@ -3,7 +3,7 @@
 use super::combination::Combination;
 use super::place::Place;
 use super::{nested, relative};
-use crate::claim::{Cell, Claim, Verdict};
+use crate::claim::{Cell, Claim};
 use crate::experiment::Experiment;
 use crate::figure::{Axis, Figure, Panel, Shape};
 use crate::measure::goodput;
@@ -73,17 +73,20 @@ fn report(extent: &Extent, results: &Results) -> Part {
     let of_tcp = |place: &Place| relative(results, &tcp(place), NESTED.server, place);
     let udp: Vec<Estimate> = places.iter().map(of_udp).collect();
     let tcp: Vec<Estimate> = places.iter().map(of_tcp).collect();
-    let claim = |what: &str, paper, value: Estimate, holds: bool| {
+    let claim = |what: &str, paper, value: &Cell, verdict| {
         Claim::new("figure 2", format!("{what}: download time, %"), paper)
-            .measured(&[Cell::One(value)], Verdict::of(holds))
+            .measured(std::slice::from_ref(value), verdict)
             .if_not("see below")
     };
-    let halved = |e: &Estimate| e.mean <= 60.0;
+    let [udp_near, udp_far, tcp_near, tcp_far] = [udp[0], udp[1], tcp[0], tcp[1]].map(Cell::One);
     let claims = vec![
-        claim("UDP, NEAR", "about 50", udp[0], halved(&udp[0])).note("taken as at most 60"),
-        claim("UDP, DIST", "about 50", udp[1], halved(&udp[1])).note("taken as at most 60"),
-        claim("TCP, NEAR", "about 50", tcp[0], tcp[0].mean <= 70.0).note("taken as at most 70"),
-        claim("TCP, DIST", "about 100", tcp[1], tcp[1].mean >= 85.0).note("taken as at least 85"),
+        claim("UDP, NEAR", "about 50", &udp_near, udp_near.at_most(60.0))
+            .note("taken as at most 60"),
+        claim("UDP, DIST", "about 50", &udp_far, udp_far.at_most(60.0)).note("taken as at most 60"),
+        claim("TCP, NEAR", "about 50", &tcp_near, tcp_near.at_most(70.0))
+            .note("taken as at most 70"),
+        claim("TCP, DIST", "about 100", &tcp_far, tcp_far.at_least(85.0))
+            .note("taken as at least 85"),
     ];
     let figure = Figure {
         name: "fig2",

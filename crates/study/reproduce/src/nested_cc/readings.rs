@@ -8,7 +8,7 @@ use super::combination::Combination;
 use super::place::{FLOW, Place};
 use super::table::{ROWS, SERVERS};
 use super::{mean, nested, percent, places, rank};
-use crate::claim::{Cell, Claim, Verdict, with_interval};
+use crate::claim::{Cell, Claim, with_interval};
 use crate::experiment::Experiment;
 use crate::markdown;
 use crate::measure::completion;
@@ -122,7 +122,10 @@ fn report(extent: &Extent, results: &Results) -> Part {
             ),
             "1",
         )
-        .measured(&[Cell::Exact(order)], Verdict::of(order >= MIN_CORRELATION))
+        .measured(
+            &[Cell::Exact(order)],
+            Cell::Exact(order).at_least(MIN_CORRELATION),
+        )
         .if_not("see below")
         .decimals(2)
     });

@@ -36,10 +36,14 @@ pub(super) fn rising(
 ) -> Option<Claim> {
     let values: Option<Vec<Estimate>> = values.into_iter().collect();
     let values = values?;
-    let rises = values.windows(2).all(|pair| pair[0].mean < pair[1].mean);
+    // the interval of a region is that of its points, not of repeats: means are compared
+    let rises = match values.iter().any(|value| value.mean.is_nan()) {
+        true => Verdict::NotMeasured,
+        false => Verdict::of(values.windows(2).all(|pair| pair[0].mean < pair[1].mean)),
+    };
     Some(
         Claim::new(place, what, paper)
-            .measured(&[Cell::Each(values)], Verdict::of(rises))
+            .measured(&[Cell::Each(values)], rises)
             .if_not("see below"),
     )
 }
@@ -67,13 +71,13 @@ mod tests {
     fn a_claim_needs_all_its_values_and_their_order() {
         let estimate = |mean| Some(Estimate { mean, ci95: 0.0 });
         let claim = |values: [Option<Estimate>; 3]| rising("figure 8", "x", "rises", values);
-        let verdict = |values| claim(values).map(|c| c.verdict);
+        let verdict = |values| claim(values).and_then(|c| c.verdicts.published);
         let [a, b, c] = [1.0, 2.0, 3.0].map(estimate);
         assert_eq!(verdict([a, b, c]), Some(Verdict::Holds));
         assert_eq!(verdict([a, c, b]), Some(Verdict::DoesNotHold));
         assert_eq!(
             verdict([a, estimate(f64::NAN), c]),
-            Some(Verdict::DoesNotHold)
+            Some(Verdict::NotMeasured)
         );
         assert!(claim([a, None, c]).is_none());
     }

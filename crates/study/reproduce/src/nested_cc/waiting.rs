@@ -2,7 +2,7 @@
 
 use super::combination::Combination;
 use super::{average, nested, percent, place::FLOW, places};
-use crate::claim::{Cell, Claim, Verdict};
+use crate::claim::{Cell, Claim};
 use crate::experiment::Experiment;
 use crate::measure::completion;
 use crate::ran::Results;
@@ -57,10 +57,7 @@ fn report(extent: &Extent, results: &Results) -> Part {
                 format!("{}: 150 ms of margin: download time, %", usual.name()),
                 against_one,
             )
-            .measured(
-                &[Cell::One(one)],
-                Verdict::of(one.mean < 85.0).or_better(one.mean < 60.0),
-            )
+            .measured(&[Cell::One(one)], Cell::One(one).below(85.0))
             .note("taken as below 85")
             .if_not("see below"),
         );
@@ -70,7 +67,7 @@ fn report(extent: &Extent, results: &Results) -> Part {
                 format!("{}: that in per cent of it with 10 ms", usual.name()),
                 against_usual,
             )
-            .measured(&[Cell::One(ratio)], Verdict::of(ratio.mean < 95.0))
+            .measured(&[Cell::One(ratio)], Cell::One(ratio).below(95.0))
             .note("taken as below 95")
             .if_not("see below"),
         );

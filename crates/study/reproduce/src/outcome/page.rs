@@ -1,7 +1,7 @@
 //! The pages of an outcome: claims, discussion, sections; and those of the sections that have one each.
 
 use super::{File, Outcome};
-use crate::claim::{Claim, Verdict};
+use crate::claim::{Claim, Verdict, Verdicts};
 use crate::markdown;
 use crate::section::{Part, Section, System};
 use core::fmt::Write;
@@ -33,7 +33,7 @@ impl Outcome {
         } else if !self.system.discussion.is_empty() {
             let _ = write!(
                 page,
-                "\nWhat a verdict calls \"below\" is on [the simulator's page]({system}.md).\n"
+                "\nWhat a note calls \"below\" is on [the simulator's page]({system}.md).\n"
             );
         }
         for (section, part) in &self.parts {
@@ -82,7 +82,7 @@ impl Outcome {
         )
     }
 
-    /// Where what a verdict calls below stands: in the page, of which the text is a part.
+    /// Where what a note calls below stands: in the page, of which the text is a part.
     pub(super) fn whereabouts(&self, table: &str) -> String {
         match table.contains("see below") {
             true => format!(
@@ -94,9 +94,9 @@ impl Outcome {
     }
 
     pub(super) fn heads(&self) -> Vec<&'static str> {
-        let mut heads = vec!["where", "claim", "paper"];
+        let mut heads = vec!["where", "claim", "stated"];
         heads.extend(self.system.columns);
-        heads.push("verdict");
+        heads.extend(["published: verdict", "ours: verdict", "note"]);
         heads
     }
 
@@ -109,22 +109,22 @@ impl Outcome {
         markdown::table(&self.heads(), claims.map(|claim| cells(claim, columns)))
     }
 
-    /// How many claims have which verdict.
+    /// How many claims have which verdict on each question.
     pub(super) fn count(&self) -> String {
-        let verdicts = [
-            Verdict::Holds,
-            Verdict::Better,
-            Verdict::DoesNotHold,
-            Verdict::NotMeasured,
-        ];
-        let counts = verdicts.map(|verdict| {
-            let count = self.claims().filter(|c| c.verdict == verdict).count();
-            format!("{} {count}", verdict.name())
-        });
+        let count = |asked: fn(&Verdicts) -> Option<Verdict>| {
+            let found: Vec<_> = self.claims().filter_map(|c| asked(&c.verdicts)).collect();
+            let counts = Verdict::ALL.map(|verdict| {
+                let count = found.iter().filter(|of| **of == verdict).count();
+                format!("{} {count}", verdict.name())
+            });
+            (found.len(), counts.join(", "))
+        };
+        let (published, of_published) = count(|verdicts| verdicts.published);
+        let (ours, of_ours) = count(|verdicts| verdicts.ours);
         format!(
-            "\nOf {} claims: {}.\n",
+            "\nOf {} claims, {published} ask whether the published reproduces: {of_published}; {ours} ask what ours \
+             achieves: {of_ours}.\n",
             self.claims().count(),
-            counts.join(", ")
         )
     }
 }
@@ -154,10 +154,8 @@ pub(super) fn cells(claim: &Claim, columns: usize) -> Vec<String> {
     let ours = claim.ours.iter().map(|cell| cell.text(claim.decimals));
     let empty = core::iter::repeat(String::new());
     cells.extend(ours.chain(empty).take(columns));
-    let verdict = claim.verdict.name();
-    cells.push(match claim.reason.as_str() {
-        "" => verdict.to_owned(),
-        reason => format!("{verdict}: {reason}"),
-    });
+    let name = |verdict: Option<Verdict>| verdict.map_or("", Verdict::name).to_owned();
+    cells.extend([claim.verdicts.published, claim.verdicts.ours].map(name));
+    cells.push(claim.reason.clone());
     cells
 }

@@ -1,7 +1,7 @@
 //! Beside a greedy flow that the proxy does not intercept, in one queue with it and in queues apart.
 
 use super::{Mode, in_mode, tables};
-use crate::claim::{Cell, Claim, Verdict};
+use crate::claim::{Cell, Claim};
 use crate::experiment::Experiment;
 use crate::markdown;
 use crate::measure::{goodput, rtt, utilisation};
@@ -105,19 +105,19 @@ fn report(extent: &Extent, results: &Results) -> Part {
             "4G, TCP beside QUIC in queues apart: share of both, %",
             "(>= 40)",
         )
-        .measured(&apart, Verdict::of(apart[2].least() >= 40.0)),
+        .measured(&apart, apart[2].at_least(40.0)),
         Claim::new(
             "our bound",
             "the same: mean RTT of TCP over the base, ms",
             "(<= 20)",
         )
-        .measured(&wait, Verdict::of(wait[2].most() <= 20.0)),
+        .measured(&wait, wait[2].at_most(20.0)),
         Claim::new(
             "our bound",
             "4G, TCP beside QUIC in one queue: share of both, %",
             "(>= 40)",
         )
-        .measured(&one, Verdict::of(one[2].least() >= 40.0)),
+        .measured(&one, one[2].at_least(40.0)),
     ];
     Part {
         claims,

@@ -243,16 +243,26 @@ fn claims(extent: &Extent, results: &Results) -> Vec<Claim> {
     let used =
         |drive: &'static Drive| results.ratio(&at(drive, &DEFAULT), &at(drive, &NONE), utilisation);
     let delay = |drive: &'static Drive| results.mean(&at(drive, &DEFAULT), p95_over);
-    let names = |is_missed: &dyn Fn(&'static Drive) -> bool| {
-        let missed: Vec<_> = drives
-            .iter()
-            .filter(|drive| is_missed(drive))
-            .map(|drive| drive.name)
-            .collect();
-        format!("not on {}", missed.join(", "))
+    let names = |verdict: &dyn Fn(&'static Drive) -> Verdict| {
+        let of = |found: Verdict, words: &str| {
+            let all = drives.iter().filter(|drive| verdict(drive) == found);
+            let names: Vec<_> = all.map(|drive| drive.name).collect();
+            (!names.is_empty()).then(|| format!("{words} {}", names.join(", ")))
+        };
+        let both = [
+            of(Verdict::DoesNotHold, "not on"),
+            of(Verdict::Undecided, "undecided on"),
+        ];
+        both.into_iter().flatten().collect::<Vec<_>>().join("; ")
     };
-    let misses_rate = |drive: &'static Drive| used(drive).mean < 0.97;
-    let misses_delay = |drive: &'static Drive| delay(drive).mean > 100.0;
+    let rate_on = |drive: &'static Drive| Cell::One(used(drive)).at_least(0.97);
+    let delay_on = |drive: &'static Drive| Cell::One(delay(drive)).at_most(100.0);
+    let on_all = |verdict: &dyn Fn(&'static Drive) -> Verdict| {
+        let verdicts = drives.iter().map(|drive| verdict(drive));
+        verdicts
+            .reduce(Verdict::and)
+            .unwrap_or(Verdict::NotMeasured)
+    };
     let all = drives.iter().copied();
     let rate = Claim::new(
         "our goal",
@@ -261,9 +271,9 @@ fn claims(extent: &Extent, results: &Results) -> Vec<Claim> {
     )
     .measured(
         &default_only(Cell::span(all.clone().map(used))),
-        Verdict::of(!all.clone().any(misses_rate)),
+        on_all(&rate_on),
     )
-    .if_not(&names(&misses_rate))
+    .if_not(&names(&rate_on))
     .decimals(3);
     let wait = Claim::new(
         "our goal",
@@ -272,9 +282,9 @@ fn claims(extent: &Extent, results: &Results) -> Vec<Claim> {
     )
     .measured(
         &default_only(Cell::span(all.clone().map(delay))),
-        Verdict::of(!all.clone().any(misses_delay)),
+        on_all(&delay_on),
     )
-    .if_not(&names(&misses_delay));
+    .if_not(&names(&delay_on));
     let smooth: Vec<_> = all.filter(|drive| drive.is_smooth).collect();
     let mut claims = vec![rate, wait];
     if !smooth.is_empty() {
@@ -283,10 +293,10 @@ fn claims(extent: &Extent, results: &Results) -> Vec<Claim> {
             Cell::span(smooth.iter().map(used)),
             Cell::span(smooth.iter().map(|drive| delay(drive))),
         ];
-        let (is_used, is_short) = (rate.least() >= 98.5, wait.most() <= 10.0);
+        let (is_used, is_short) = (rate.at_least(98.5), wait.at_most(10.0));
         claims.push(
             Claim::new("our goal", "smooth radios: utilisation, %", "(>= 98.5)")
-                .measured(&default_only(rate), Verdict::of(is_used)),
+                .measured(&default_only(rate), is_used),
         );
         claims.push(
             Claim::new(
@@ -294,7 +304,7 @@ fn claims(extent: &Extent, results: &Results) -> Vec<Claim> {
                 "smooth radios: p95 of the RTT over the base RTT, ms",
                 "(<= 10)",
             )
-            .measured(&default_only(wait), Verdict::of(is_short))
+            .measured(&default_only(wait), is_short)
             .if_not(
                 "by 1 ms, and that by HARQ: without block errors (`ue.phone.channel.bler=0`) it is 4 to 7 ms below the base",
             ),

@@ -1,7 +1,7 @@
 //! The demand-aware shares of section 3.5: Cubic beside a controller that sends two segments each round trip.
 
 use super::{Mode, Modes, in_mode, tables};
-use crate::claim::{Claim, Verdict};
+use crate::claim::Claim;
 use crate::experiment::Experiment;
 use crate::measure::goodput;
 use crate::ran::Results;
@@ -33,14 +33,15 @@ fn rest_used(run: &RunResult) -> Option<f64> {
 fn report(_: &Extent, results: &Results) -> Part {
     let small = Modes::measured(results, at, goodput("two-segments"));
     let rest = Modes::measured(results, at, rest_used);
-    let (kept, used) = (small.default.least(), rest.default.least());
+    // to two decimals
+    let kept = 0.455..=0.835;
     let claims = vec![
         Claim::new(
             "section 3.5",
             "4G, 15 Mbit/s: goodput of two segments a round trip, Mbit/s",
             "-> a small fraction",
         )
-        .measured(&small.row(), Verdict::of((0.46..=0.83).contains(&((100.0 * kept).round() / 100.0))))
+        .judged(&small.row(), small.judge(|cell| cell.within(kept.clone())))
         .note(
             "two segments of 1448 B are 0.46 Mbit/s every 50 ms, end to end, and 0.83 every 28 ms, between server and \
              proxy",
@@ -50,7 +51,7 @@ fn report(_: &Extent, results: &Results) -> Part {
             "the same: Cubic has, of what that leaves, %",
             "-> all",
         )
-        .measured(&rest.row(), Verdict::of(used >= 95.0))
+        .judged(&rest.row(), rest.judge(|cell| cell.at_least(95.0)))
         .note(
             "all is taken as from 95 on; an equal share would be 52. In `paper` the small flow's window is cut to its \
              demand, which it then uses, counts as fast and gets half of the link again",

@@ -1,7 +1,7 @@
 //! From one to two hundred flows of one user, where the paper has 25 (4.3).
 
 use super::{Mode, in_mode};
-use crate::claim::{Cell, Claim, Verdict};
+use crate::claim::{Cell, Claim};
 use crate::experiment::Experiment;
 use crate::markdown;
 use crate::measure::{jain, utilisation, worst_p95};
@@ -140,13 +140,13 @@ fn claims(points: &[Point], results: &Results) -> Vec<Claim> {
             "1 to 200 flows, RTT 1 to 50 ms, 5G and 4G: utilisation, %",
             "(>= 98)",
         )
-        .measured(&used, Verdict::of(used[2].least() >= 98.0))
+        .measured(&used, used[2].at_least(98.0))
         .if_not(
             "25 flows over 4G at 50 ms, by the bound on both windows together: without `whole-segments` it is 99.9 %, \
              at a mean RTT of 73 ms instead of 57",
         ),
         Claim::new("our bound", "the same: Jain's index", "(>= 0.98)")
-            .measured(&fair, Verdict::of(fair[2].least() >= 0.98))
+            .measured(&fair, fair[2].at_least(0.98))
             .decimals(4),
     ];
     for radio in &RADIOS {
@@ -161,10 +161,10 @@ fn claims(points: &[Point], results: &Results) -> Vec<Claim> {
             }))
         };
         let delays = [delay(Mode::None), Cell::Empty, delay(Mode::Default)];
-        let holds = delays[2].most() <= radio.bound;
+        let verdict = delays[2].at_most(radio.bound);
         claims.push(
             Claim::new("our bound", radio.claim, radio.allowed)
-                .measured(&delays, Verdict::of(holds))
+                .measured(&delays, verdict)
                 .if_not(radio.reason),
         );
     }

@@ -1,7 +1,7 @@
 //! What TCP and QUIC have in flight beside each other (figure 11).
 
 use super::{Mode, Modes, with_or_without};
-use crate::claim::{Cell, Claim, Verdict};
+use crate::claim::{Cell, Claim};
 use crate::experiment::Experiment;
 use crate::figure::{Axis, Figure, Panel, Shape, Trace};
 use crate::ran::Results;
@@ -72,7 +72,7 @@ pub(super) fn claim(results: &Results, at: &dyn Fn(Mode) -> Experiment) -> Claim
         "4G, TCP beside QUIC with Cubic: correlation of their bytes in flight",
         "-> negative",
     )
-    .measured(&found.row(), Verdict::of(found.default.most() < 0.0))
+    .judged(&found.row(), found.judge(|cell| cell.below(0.0)))
     .note(
         "the servers', in means of half a second, from 5 s on. `default` yields until it has found that it must compete \
          (the figure's first 4 s); from then on its server has the same in flight, whatever QUIC has",

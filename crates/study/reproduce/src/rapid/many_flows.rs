@@ -1,7 +1,7 @@
 //! 25 Cubic flows of one user (4.3, figure 6) at 2 and 8 ms.
 
 use super::{Mode, Modes, at_rtt, cdf, tables};
-use crate::claim::{Cell, Claim, Verdict};
+use crate::claim::{Cell, Claim};
 use crate::experiment::Experiment;
 use crate::figure::{Axis, Figure, Panel, Shape, Trace};
 use crate::markdown;
@@ -62,11 +62,11 @@ fn claims(results: &Results, rtts: &[u32]) -> Vec<Claim> {
             "without: Jain's index of 25 Cubic flows",
             "unequal",
         )
-        .measured(&index.without(), Verdict::of(index.none.least() < 0.9))
+        .measured(&index.without(), index.none.lowest().below(0.9))
         .note("unequal is taken as below 0.9, over the whole run")
         .decimals(4),
         Claim::new("figure 6", "with: the same", "equal")
-            .measured(&index.with(), Verdict::of(index.default.least() >= 0.99))
+            .judged(&index.with(), index.judge(|cell| cell.at_least(0.99)))
             .note("equal is taken as from 0.99 on")
             .decimals(4),
         Claim::new(
@@ -74,9 +74,9 @@ fn claims(results: &Results, rtts: &[u32]) -> Vec<Claim> {
             "packets that the RLC buffer dropped",
             "some -> none",
         )
-        .measured(
+        .judged(
             &drops.row(),
-            Verdict::of(drops.none.least() > 0.0 && drops.default.most() == 0.0),
+            drops.judge(|cell| cell.at_most(0.0).and(drops.none.above(0.0))),
         ),
     ]
 }

@@ -24,7 +24,7 @@ mod start_jitter;
 mod tables;
 mod three_ccas;
 
-use crate::claim::Cell;
+use crate::claim::{Cell, Verdict, Verdicts};
 use crate::experiment::Experiment;
 use crate::figure::{Axis, Panel, Shape};
 use crate::measure::increase;
@@ -52,7 +52,7 @@ pub(crate) static SYSTEM: System = System {
     preface: "`none` is without a proxy, `paper` the paper's equations, `default` ours ([what \
         differs](../algorithms/rapid.md)). RTT is end to end: from a byte's leaving the server to \
         the arrival there of its acknowledgement, the wait in the proxy included. \
-        Verdicts are of `default`, not of `paper`.",
+        The published is `paper`, and `none` where a claim is about how it is without a proxy; ours is `default`.",
     quick: "RTT 1 and 8 ms instead of 1, 2, 4, 8 and 10 ms (figure 6: 2 ms only), \
         60 flows instead of 1 to 200, QUIC by Cubic and second only, one bursty radio, no ablation and no late reports",
     sections: &[
@@ -165,6 +165,14 @@ impl Modes {
         Self::of(|mode| Cell::One(results.mean(&at(mode), &measure)))
     }
 
+    /// Both verdicts of what the proxy does, by one rule: of the paper's equations, where they were run, and of ours.
+    fn judge(&self, rule: impl Fn(&Cell) -> Verdict) -> Verdicts {
+        Verdicts {
+            published: (self.paper != Cell::Empty).then(|| rule(&self.paper)),
+            ours: Some(rule(&self.default)),
+        }
+    }
+
     /// The columns of the claim.
     fn row(&self) -> [Cell; 3] {
         [&self.none, &self.paper, &self.default].map(Cell::clone)
@@ -194,6 +202,11 @@ fn divisible_increase(name: &str, base: f64) -> impl Fn(&RunResult) -> Option<f6
 fn percent(name: &str, base: f64) -> impl Fn(&RunResult) -> Option<f64> {
     move |run| increase(name, base)(run).map(|ms| 100.0 * ms / base)
 }
+
+/// Where the reason stands why the paper's equations keep a queue.
+const PAPER_BELOW: &str = "`paper`: see below";
+/// Where there is none.
+const PAPER_UNKNOWN: &str = "`paper`: the reason was not looked for";
 
 /// The name of what a panel shows.
 const fn with_or_without(mode: Mode) -> &'static str {

@@ -1,7 +1,7 @@
 //! Downloads where a link before the base station carries less than the radio. No experiment of the paper.
 
 use super::{Mode, default_only, in_mode, tables};
-use crate::claim::{Cell, Claim, Verdict};
+use crate::claim::{Cell, Claim};
 use crate::experiment::Experiment;
 use crate::markdown;
 use crate::measure::{jain, total_goodput, worst_p95};
@@ -141,9 +141,9 @@ fn claims(extent: &Extent, results: &Results) -> Vec<Claim> {
     };
     let (used, wait, resent) = (span(Row::used), span(Row::wait), span(Row::resent));
     let fair = Cell::span(rows.iter().map(|row| results.mean(&row.at(DEFAULT), jain)));
-    let goal = |statement, bound, cell: &Cell, holds| {
+    let goal = |statement, bound, cell: &Cell, verdict| {
         Claim::new("our goal", statement, bound)
-            .measured(&default_only(cell.clone()), Verdict::of(holds))
+            .measured(&default_only(cell.clone()), verdict)
             .if_not("see the table, and below")
     };
     vec![
@@ -151,25 +151,25 @@ fn claims(extent: &Extent, results: &Results) -> Vec<Claim> {
             "narrow link: its payload that is delivered, %",
             "(>= 95)",
             &used,
-            used.least() >= 95.0,
+            used.at_least(95.0),
         ),
         goal(
             "narrow link: p95 of the RTT over the base RTT, ms, the worst flow",
             "(<= 10)",
             &wait,
-            wait.most() <= 10.0,
+            wait.at_most(10.0),
         ),
         goal(
             "narrow link: sent again, %",
             "(<= 3)",
             &resent,
-            resent.most() <= 3.0,
+            resent.at_most(3.0),
         ),
         goal(
             "narrow link: Jain's index of all flows",
             "(>= 0.95)",
             &fair,
-            fair.least() >= 0.95,
+            fair.at_least(0.95),
         )
         .decimals(3),
     ]

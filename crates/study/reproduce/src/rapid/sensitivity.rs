@@ -2,7 +2,7 @@
 
 use super::ablation::{Column, FAST_EMBB_LOS, FAST_EMBB_NLOS, MANY_UES, MIXED_LOS, OAI_FAST};
 use super::tables;
-use crate::claim::{Cell, Claim, Verdict};
+use crate::claim::{Cell, Claim};
 use crate::experiment::Experiment;
 use crate::markdown;
 use crate::measure::total_goodput;
@@ -130,12 +130,12 @@ fn claims(results: &Results) -> Vec<Claim> {
             "goodput with reports up to 10 ms late or lost for 100 ms, over that with all",
             "(>= 0.9)",
         )
-        .measured(&ours(&goodput), Verdict::of(goodput.least() >= 0.9)),
+        .measured(&ours(&goodput), goodput.at_least(0.9)),
         Claim::new(
             "our bound",
             "mean RTT increase then, over that with all",
             "(<= 2)",
         )
-        .measured(&ours(&delay), Verdict::of(delay.most() <= 2.0)),
+        .measured(&ours(&delay), delay.at_most(2.0)),
     ]
 }

@@ -2,7 +2,7 @@
 
 use super::many_flows::SCENARIO;
 use super::{Mode, at_rtt, tables};
-use crate::claim::{Cell, Claim, Verdict};
+use crate::claim::{Cell, Claim, Verdicts};
 use crate::experiment::Experiment;
 use crate::markdown;
 use crate::measure::{Window, rlc_drops};
@@ -82,13 +82,14 @@ fn report(extent: &Extent, results: &Results) -> Part {
         }))
     });
     let [none, default] = row;
-    let (equal, unequal) = (default.least() >= 0.99, none.least() < 0.9);
+    let equal = default.at_least(0.99);
+    let verdicts = Verdicts::ours(equal.and(none.lowest().below(0.9)));
     let claim = Claim::new(
         "figure 6",
         "Jain's index of 25 Cubic flows that begin within 0 s to 1 s",
         "unequal -> equal",
     )
-    .measured(&[none, Cell::Empty, default], Verdict::of(equal && unequal))
+    .judged(&[none, Cell::Empty, default], verdicts)
     .note("unequal at some jitter, as below 0.9; equal at each, from 0.99 on")
     .decimals(4);
     Part {
