@@ -74,9 +74,10 @@ pub fn run(experiment: &Experiment, seed: u64, options: &Options) -> Result<RunR
         }
         Ok(())
     })?;
-    lab.end();
+    // while the devices are there: without them carriers end, and what they counted with them
     let tunnel = experiment.tunnel.as_ref();
     let tunnel = tunnel.and_then(|spec| tunnel::result(spec, &lab.folder));
+    lab.end();
     proxy?;
     if options.stop.load(Ordering::Relaxed) {
         return Err(Error::Interrupted);
@@ -227,14 +228,34 @@ pub(crate) struct Lab {
     /// CDBE in the kernel, if any flow needs it.
     cdbe: Option<Arc<Attached>>,
     devices: Option<Devices>,
-    /// Where reports are requested: by the proxy and other programs, and by the servers.
-    listeners: Option<(UnixListener, UnixListener)>,
+    listeners: Option<Listeners>,
     proxy: Option<Daemon>,
     /// Both ends of the tunnel, if there is one.
     tunnel: Option<Tunnel>,
     /// The servers of QUIC flows.
     quic: Vec<Daemon>,
     _presence: Presence,
+}
+
+/// Where reports are requested.
+struct Listeners {
+    /// By the proxy and other programs.
+    programs: UnixListener,
+    servers: UnixListener,
+    /// By the tunnel's end at the edge, if it reads them.
+    tunnel: Option<UnixListener>,
+}
+
+impl Listeners {
+    fn new(experiment: &Experiment, folder: &Folder) -> Result<Self, Error> {
+        let listen = |name: &str| reports::listen(&folder.path().join(name));
+        let has_tunnel = tunnel::reports(experiment).is_some();
+        Ok(Self {
+            programs: listen(REPORTS)?,
+            servers: listen(quic::REPORTS)?,
+            tunnel: has_tunnel.then(|| listen(tunnel::REPORTS)).transpose()?,
+        })
+    }
 }
 
 /// Labs of this process that stand.
@@ -278,8 +299,7 @@ impl Lab {
         )?;
         prepare_edge(experiment, &hosts)?;
         let folder = Folder::create(&hosts)?;
-        let listener = reports::listen(&folder.path().join(REPORTS))?;
-        let servers_listener = reports::listen(&folder.path().join(quic::REPORTS))?;
+        let listeners = Listeners::new(experiment, &folder)?;
         let proxy = match experiment.pep.mode {
             PepMode::None => None,
             _ => Some(pep::start(
@@ -319,7 +339,7 @@ impl Lab {
             congestion: Vec::new(),
             quic,
             devices: Some(devices),
-            listeners: Some((listener, servers_listener)),
+            listeners: Some(listeners),
             proxy,
             tunnel,
             _presence: presence,
@@ -335,7 +355,7 @@ impl Lab {
         purpose: Purpose,
     ) -> Result<Radio, Error> {
         let taken = self.devices.take().zip(self.listeners.take());
-        let (devices, (listener, servers_listener)) = taken.expect("a lab has one radio");
+        let (devices, listeners) = taken.expect("a lab has one radio");
         let stop = Arc::clone(&self.stop);
         let has_meld = experiment.flows.iter().any(|flow| flow.meld.is_some());
         let programs = Programs::load(experiment)?;
@@ -344,14 +364,19 @@ impl Lab {
             _ => programs.congestion(flow),
         };
         self.congestion = experiment.flows.iter().map(congestion).collect();
-        let mut outlets = vec![(Readers::Socket(listener), &experiment.pep.reports, "pep")];
+        let programs_listener = Readers::Socket(listeners.programs);
+        let mut outlets = vec![(programs_listener, &experiment.pep.reports, "pep")];
         if has_meld {
             // two channels that lose the same reports
             let spec = &experiment.meld.reports;
             if !programs.is_empty() {
                 outlets.push((Readers::Kernel(programs), spec, "meld"));
             }
-            outlets.push((Readers::Socket(servers_listener), spec, "meld"));
+            outlets.push((Readers::Socket(listeners.servers), spec, "meld"));
+        }
+        let to_tunnel = tunnel::reports(experiment);
+        if let (Some(listener), Some(spec)) = (listeners.tunnel, to_tunnel) {
+            outlets.push((Readers::Socket(listener), spec, "meld"));
         }
         let mut sinks = Vec::new();
         for (readers, spec, name) in outlets {
@@ -378,7 +403,10 @@ impl Lab {
             report_period: match experiment.pep.mode {
                 // where only the servers read them, as they need them
                 PepMode::None | PepMode::Split if has_meld => experiment.meld.reports.period,
-                _ => experiment.pep.reports.period,
+                PepMode::None | PepMode::Split => {
+                    to_tunnel.unwrap_or(&experiment.pep.reports).period
+                }
+                PepMode::Rapid(_) => experiment.pep.reports.period,
             },
         };
         let (_, events) = channel();

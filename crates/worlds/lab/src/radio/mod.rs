@@ -66,7 +66,6 @@ pub(crate) struct Plan {
 }
 
 /// What a run gives beside the network's records.
-#[derive(Debug)]
 pub(crate) struct Outcome {
     /// When it ended.
     pub(crate) end: Instant,
@@ -78,6 +77,8 @@ pub(crate) struct Outcome {
     pub(crate) turns: u64,
     /// What the applications report from now on.
     pub(crate) events: Receiver<(usize, Event)>,
+    /// Hosts keep their links as long as this lives.
+    _devices: Devices,
 }
 
 impl Outcome {
@@ -146,6 +147,7 @@ impl Radio {
             refused: refused.sum(),
             turns,
             events: self.events,
+            _devices: self.devices,
         };
         Ok((self.network, outcome))
     }
