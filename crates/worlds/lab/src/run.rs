@@ -10,7 +10,7 @@ use crate::namespace::Namespace;
 use crate::pep;
 use crate::quic;
 use crate::radio::{Network, Outcome, Plan, Radio};
-use crate::reports::Readers;
+use crate::reports::{Listeners, Readers};
 use crate::topology::{self, Devices, Hosts, RouteOptions};
 use crate::traffic::{self, SenderStates, Shared};
 use crate::tunnel::{self, Tunnel};
@@ -21,7 +21,6 @@ use scenario::{
     Carrier, EcnSpec, Experiment, FlowSpec, Observers, PepMode, RunResult, Transport, TunnelSpec,
 };
 use std::num::NonZeroU32;
-use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -34,9 +33,6 @@ const LEAD: Duration = Duration::from_millis(150);
 
 /// How long the end of the radio or of the proxy may go unnoticed.
 const TICK: core::time::Duration = core::time::Duration::from_millis(100);
-
-/// Name of the socket of the radio reports, in the lab's folder.
-pub(crate) const REPORTS: &str = "radio.sock";
 
 /// What a lab needs beside the experiment.
 #[derive(Clone, Debug)]
@@ -237,27 +233,6 @@ pub(crate) struct Lab {
     _presence: Presence,
 }
 
-/// Where reports are requested.
-struct Listeners {
-    /// By the proxy and other programs.
-    programs: UnixListener,
-    servers: UnixListener,
-    /// By the tunnel's end at the edge, if it reads them.
-    tunnel: Option<UnixListener>,
-}
-
-impl Listeners {
-    fn new(experiment: &Experiment, folder: &Folder) -> Result<Self, Error> {
-        let listen = |name: &str| reports::listen(&folder.path().join(name));
-        let has_tunnel = tunnel::reports(experiment).is_some();
-        Ok(Self {
-            programs: listen(REPORTS)?,
-            servers: listen(quic::REPORTS)?,
-            tunnel: has_tunnel.then(|| listen(tunnel::REPORTS)).transpose()?,
-        })
-    }
-}
-
 /// Labs of this process that stand.
 static STANDING: AtomicUsize = AtomicUsize::new(0);
 
@@ -364,13 +339,16 @@ impl Lab {
             _ => programs.congestion(flow),
         };
         self.congestion = experiment.flows.iter().map(congestion).collect();
+        let senders = SenderStates::new(experiment.flows.len(), self.cdbe.clone());
+        let senders = Arc::new(senders);
         let programs_listener = Readers::Socket(listeners.programs);
         let mut outlets = vec![(programs_listener, &experiment.pep.reports, "pep")];
         if has_meld {
             // two channels that lose the same reports
             let spec = &experiment.meld.reports;
             if !programs.is_empty() {
-                outlets.push((Readers::Kernel(programs), spec, "meld"));
+                let readers = Readers::Kernel(programs, Arc::clone(&senders));
+                outlets.push((readers, spec, "meld"));
             }
             outlets.push((Readers::Socket(listeners.servers), spec, "meld"));
         }
@@ -423,7 +401,7 @@ impl Lab {
             plan,
             events,
             reports: sinks,
-            senders: Arc::new(SenderStates::new(experiment.flows.len(), self.cdbe.clone())),
+            senders,
             stop: Arc::clone(&options.stop),
             end: Arc::new(AtomicBool::new(false)),
         })

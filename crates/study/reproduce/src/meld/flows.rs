@@ -20,7 +20,7 @@ const COUNTS: [u32; 4] = [2, 4, 8, 16];
 /// What decides on their losses.
 const VARIANTS: [&str; 5] = ["off", "de", "me", "default", "yield"];
 /// Of each: none of the numbers decides a claim.
-const REPEATS: u32 = 5;
+const REPEATS: u32 = 3;
 /// The flow of `scenarios/meld/upload.toml` that has no reports.
 const UPLOAD: &str = "up";
 

@@ -11,6 +11,7 @@
 //! load, packets of one [`MIN_TURN`] are handled together.
 
 mod forwarding;
+mod shares;
 
 pub(crate) use forwarding::Network;
 
@@ -19,7 +20,7 @@ use crate::measure::{Event, Lateness};
 use crate::packet::Packet;
 use crate::reports::ReportSink;
 use crate::topology::Devices;
-use crate::traffic::{EndStates, SenderStates};
+use crate::traffic::SenderStates;
 use crate::tun::Tun;
 use crate::{Error, sys};
 use rustix::event::epoll;
@@ -273,9 +274,8 @@ impl Radio {
         self.network.series.begin_step();
         let states = self.senders.get();
         for flow in 0..self.network.flows.count() {
-            let known = states.get(flow).map(EndStates::step);
-            let known = known.unwrap_or_default();
-            self.network.sample_flow(at, step, flow, known);
+            let known = states.get(flow).copied().unwrap_or_default();
+            self.network.sample_flow(at, step, flow, &known);
         }
         self.network.sample_links(at);
         self.network.series.end_step(at);
