@@ -1,9 +1,10 @@
 //! MELD in the kernel of the servers: the programs, and the reports to them.
 
 use crate::fit::kernel_name;
+use crate::traffic::Losses;
 use crate::{Error, names};
 use cc::RadioState;
-use cc::meld::{Config, Variant};
+use cc::meld::{Config, Culprit, Reason, Variant};
 use kernel_cc::meld::Meld;
 use rnis::RadioReport;
 use scenario::{Experiment, FlowSpec, Transport};
@@ -13,6 +14,8 @@ use units::{Bytes, Instant};
 #[derive(Debug, Default)]
 pub(crate) struct Programs {
     loaded: Vec<(Variant, Bytes, Meld)>,
+    /// Which of them a flow has to itself: a program counts all its connections together.
+    alone: Vec<(usize, usize)>,
 }
 
 impl Programs {
@@ -37,7 +40,33 @@ impl Programs {
                 Meld::load(config, ues).map_err(Error::system("load MELD into the kernel"))?;
             programs.loaded.push((variant, flow.tcp.mss, meld));
         }
+        programs.alone = programs.users(experiment);
         Ok(programs)
+    }
+
+    fn users(&self, experiment: &Experiment) -> Vec<(usize, usize)> {
+        let all = experiment.flows.iter().enumerate();
+        let tcp = all.filter(|(_, flow)| flow.transport == Transport::Tcp);
+        let users: Vec<(usize, usize)> = tcp
+            .filter_map(|(index, flow)| {
+                let is_it = |(variant, size, _): &(Variant, Bytes, Meld)| {
+                    flow.meld == Some(*variant) && flow.tcp.mss == *size
+                };
+                Some((index, self.loaded.iter().position(is_it)?))
+            })
+            .collect();
+        let is_alone = |&(_, program): &(usize, usize)| {
+            users.iter().filter(|(_, other)| *other == program).count() == 1
+        };
+        users.iter().copied().filter(is_alone).collect()
+    }
+
+    /// What was decided so far, of each flow that has a program to itself.
+    pub(crate) fn losses(&self) -> impl Iterator<Item = (usize, Losses)> + '_ {
+        self.alone.iter().filter_map(|&(flow, program)| {
+            let (_, _, meld) = self.loaded.get(program)?;
+            Some((flow, sum(&meld.decisions().ok()?)))
+        })
     }
 
     fn of(&self, variant: Variant, pdu: Bytes) -> Option<&Meld> {
@@ -93,5 +122,40 @@ impl Programs {
             }
         }
         lines
+    }
+}
+
+/// Decisions by what they took for the cause.
+fn sum(decisions: &[(Reason, u64)]) -> Losses {
+    let mut losses = Losses::default();
+    for (reason, count) in decisions {
+        match reason.culprit() {
+            Culprit::Congestion => losses.congestion += count,
+            Culprit::Radio => losses.radio += count,
+            Culprit::Unknown => losses.unknown += count,
+        }
+    }
+    losses
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decisions_are_counted_by_their_cause() {
+        let decisions = [
+            (Reason::NoReport, 1),
+            (Reason::Stale, 2),
+            (Reason::LongQueue, 4),
+            (Reason::NotOnRadio, 8),
+            (Reason::LostOnRadio, 16),
+        ];
+        let expected = Losses {
+            congestion: 12,
+            radio: 16,
+            unknown: 3,
+        };
+        assert_eq!(sum(&decisions), expected);
     }
 }

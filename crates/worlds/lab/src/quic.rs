@@ -6,7 +6,7 @@ use crate::cleanup::Folder;
 use crate::measure::Event;
 use crate::names::{SERVER_ADDRESS, flow_port};
 use crate::namespace::Namespace;
-use crate::traffic::{FlowContext, Reported};
+use crate::traffic::{FlowContext, Losses, Reported};
 use cc::{RateReport, RateView, Reporter};
 use scenario::{AppSpec, Direction, EcnSpec, Experiment, FlowSpec};
 use std::fs;
@@ -186,6 +186,9 @@ struct Seen {
     connection: u64,
     rtt_samples: u64,
     lost_packets: u64,
+    /// What MELD decided, of earlier connections and of this one.
+    past_losses: Losses,
+    losses: Losses,
 }
 
 impl Seen {
@@ -198,6 +201,7 @@ impl Seen {
         if count("connection") != self.connection {
             *self = Self {
                 connection: count("connection"),
+                past_losses: self.past_losses + self.losses,
                 ..Self::default()
             };
         }
@@ -211,10 +215,25 @@ impl Seen {
         context.report(Event::Retransmits(lost.saturating_sub(self.lost_packets)));
         self.lost_packets = self.lost_packets.max(lost);
         context.senders.set(context.index, reported(&sample));
+        if context.spec.meld.is_some() {
+            self.losses = losses(&sample);
+            let all = self.past_losses + self.losses;
+            context.senders.set_losses(context.index, all);
+        }
         context.report(Event::Sender {
             cwnd: Bytes::new(count("cwnd_bytes")),
             in_flight: Bytes::new(count("in_flight_bytes")),
         });
+    }
+}
+
+/// What MELD has decided of a connection's losses.
+fn losses(sample: &serde_json::Value) -> Losses {
+    let count = |of: &str| sample["losses"][of].as_u64().unwrap_or(0);
+    Losses {
+        congestion: count("congestion"),
+        radio: count("radio"),
+        unknown: count("unknown"),
     }
 }
 

@@ -3,12 +3,14 @@
 //! Reports are delayed and lost as the scenario states. A reader that does not keep up loses reports;
 //! it never holds up the radio.
 
-use crate::Error;
+use crate::cleanup::Folder;
 use crate::clock::Clock;
 use crate::meld::Programs;
+use crate::traffic::SenderStates;
+use crate::{Error, quic, tunnel};
 use network::ReportChannel;
 use rnis::RadioReport;
-use scenario::ReportSpec;
+use scenario::{Experiment, ReportSpec};
 use std::io::{ErrorKind, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
@@ -18,6 +20,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use units::{Duration, Instant, Streams};
 
+/// Name of the socket of the radio reports, in the lab's folder.
+pub(crate) const REPORTS: &str = "radio.sock";
 /// Reports under way from the radio to the thread that sends them.
 const UNDER_WAY: usize = 1024;
 /// How long new readers and the end wait at most.
@@ -79,12 +83,37 @@ pub(crate) fn listen(path: &Path) -> Result<UnixListener, Error> {
     Ok(listener)
 }
 
+/// Where reports are requested.
+pub(crate) struct Listeners {
+    /// By the proxy and other programs.
+    pub(crate) programs: UnixListener,
+    pub(crate) servers: UnixListener,
+    /// By the tunnel's end at the edge, if it reads them.
+    pub(crate) tunnel: Option<UnixListener>,
+}
+
+impl Listeners {
+    /// At sockets in the lab's folder.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub(crate) fn new(experiment: &Experiment, folder: &Folder) -> Result<Self, Error> {
+        let at = |name: &str| listen(&folder.path().join(name));
+        let has_tunnel = tunnel::reports(experiment).is_some();
+        Ok(Self {
+            programs: at(REPORTS)?,
+            servers: at(quic::REPORTS)?,
+            tunnel: has_tunnel.then(|| at(tunnel::REPORTS)).transpose()?,
+        })
+    }
+}
+
 /// Who reads reports.
 pub(crate) enum Readers {
     /// Programs, at a socket: each report is a line of JSON.
     Socket(UnixListener),
-    /// The kernel of the servers.
-    Kernel(Programs),
+    /// The kernel of the servers, whose decisions are shown with the senders' states.
+    Kernel(Programs, Arc<SenderStates>),
 }
 
 /// Sends reports to readers from a thread of its own until `stop`. `name` is that of the random stream
@@ -102,11 +131,11 @@ pub(crate) fn serve(
     let (sender, receiver) = sync_channel(UNDER_WAY);
     let mut readers = match readers {
         Readers::Socket(listener) => Open::Socket(listener, Vec::new()),
-        Readers::Kernel(programs) => Open::Kernel(programs),
+        Readers::Kernel(programs, senders) => Open::Kernel(programs, senders),
     };
     let work = move || {
         send_all(&mut readers, channel, &receiver, clock, &stop);
-        if let Open::Kernel(programs) = &readers {
+        if let Open::Kernel(programs, _) = &readers {
             for line in programs.decisions() {
                 crate::note::note(format_args!("{line}"));
             }
@@ -122,7 +151,7 @@ pub(crate) fn serve(
 /// Readers that are served.
 enum Open {
     Socket(UnixListener, Vec<Reader>),
-    Kernel(Programs),
+    Kernel(Programs, Arc<SenderStates>),
 }
 
 impl Open {
@@ -151,7 +180,7 @@ impl Open {
                 line.push(b'\n');
                 readers.retain_mut(|reader| reader.send(&line));
             }
-            Self::Kernel(programs) => {
+            Self::Kernel(programs, senders) => {
                 let Some(ue) = report.ues.first() else { return };
                 let made_at = Instant::from_nanos(clock.monotonic(ue.timestamp));
                 let arrived_at = Instant::from_nanos(clock.monotonic(clock.now()));
@@ -159,6 +188,9 @@ impl Open {
                     crate::note::note(format_args!(
                         "a radio report did not reach the kernel: {error}"
                     ));
+                }
+                for (flow, losses) in programs.losses() {
+                    senders.set_losses(flow, losses);
                 }
             }
         }

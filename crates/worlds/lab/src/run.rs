@@ -10,7 +10,7 @@ use crate::namespace::Namespace;
 use crate::pep;
 use crate::quic;
 use crate::radio::{Network, Outcome, Plan, Radio};
-use crate::reports::Readers;
+use crate::reports::{Listeners, Readers};
 use crate::topology::{self, Devices, Hosts, RouteOptions};
 use crate::traffic::{self, SenderStates, Shared};
 use crate::tunnel::{self, Tunnel};
@@ -21,7 +21,6 @@ use scenario::{
     Carrier, EcnSpec, Experiment, FlowSpec, Observers, PepMode, RunResult, Transport, TunnelSpec,
 };
 use std::num::NonZeroU32;
-use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -34,9 +33,6 @@ const LEAD: Duration = Duration::from_millis(150);
 
 /// How long the end of the radio or of the proxy may go unnoticed.
 const TICK: core::time::Duration = core::time::Duration::from_millis(100);
-
-/// Name of the socket of the radio reports, in the lab's folder.
-pub(crate) const REPORTS: &str = "radio.sock";
 
 /// What a lab needs beside the experiment.
 #[derive(Clone, Debug)]
@@ -74,9 +70,10 @@ pub fn run(experiment: &Experiment, seed: u64, options: &Options) -> Result<RunR
         }
         Ok(())
     })?;
-    lab.end();
+    // while the devices are there: without them carriers end, and what they counted with them
     let tunnel = experiment.tunnel.as_ref();
     let tunnel = tunnel.and_then(|spec| tunnel::result(spec, &lab.folder));
+    lab.end();
     proxy?;
     if options.stop.load(Ordering::Relaxed) {
         return Err(Error::Interrupted);
@@ -227,8 +224,7 @@ pub(crate) struct Lab {
     /// CDBE in the kernel, if any flow needs it.
     cdbe: Option<Arc<Attached>>,
     devices: Option<Devices>,
-    /// Where reports are requested: by the proxy and other programs, and by the servers.
-    listeners: Option<(UnixListener, UnixListener)>,
+    listeners: Option<Listeners>,
     proxy: Option<Daemon>,
     /// Both ends of the tunnel, if there is one.
     tunnel: Option<Tunnel>,
@@ -278,8 +274,7 @@ impl Lab {
         )?;
         prepare_edge(experiment, &hosts)?;
         let folder = Folder::create(&hosts)?;
-        let listener = reports::listen(&folder.path().join(REPORTS))?;
-        let servers_listener = reports::listen(&folder.path().join(quic::REPORTS))?;
+        let listeners = Listeners::new(experiment, &folder)?;
         let proxy = match experiment.pep.mode {
             PepMode::None => None,
             _ => Some(pep::start(
@@ -319,7 +314,7 @@ impl Lab {
             congestion: Vec::new(),
             quic,
             devices: Some(devices),
-            listeners: Some((listener, servers_listener)),
+            listeners: Some(listeners),
             proxy,
             tunnel,
             _presence: presence,
@@ -335,7 +330,7 @@ impl Lab {
         purpose: Purpose,
     ) -> Result<Radio, Error> {
         let taken = self.devices.take().zip(self.listeners.take());
-        let (devices, (listener, servers_listener)) = taken.expect("a lab has one radio");
+        let (devices, listeners) = taken.expect("a lab has one radio");
         let stop = Arc::clone(&self.stop);
         let has_meld = experiment.flows.iter().any(|flow| flow.meld.is_some());
         let programs = Programs::load(experiment)?;
@@ -344,14 +339,22 @@ impl Lab {
             _ => programs.congestion(flow),
         };
         self.congestion = experiment.flows.iter().map(congestion).collect();
-        let mut outlets = vec![(Readers::Socket(listener), &experiment.pep.reports, "pep")];
+        let senders = SenderStates::new(experiment.flows.len(), self.cdbe.clone());
+        let senders = Arc::new(senders);
+        let programs_listener = Readers::Socket(listeners.programs);
+        let mut outlets = vec![(programs_listener, &experiment.pep.reports, "pep")];
         if has_meld {
             // two channels that lose the same reports
             let spec = &experiment.meld.reports;
             if !programs.is_empty() {
-                outlets.push((Readers::Kernel(programs), spec, "meld"));
+                let readers = Readers::Kernel(programs, Arc::clone(&senders));
+                outlets.push((readers, spec, "meld"));
             }
-            outlets.push((Readers::Socket(servers_listener), spec, "meld"));
+            outlets.push((Readers::Socket(listeners.servers), spec, "meld"));
+        }
+        let to_tunnel = tunnel::reports(experiment);
+        if let (Some(listener), Some(spec)) = (listeners.tunnel, to_tunnel) {
+            outlets.push((Readers::Socket(listener), spec, "meld"));
         }
         let mut sinks = Vec::new();
         for (readers, spec, name) in outlets {
@@ -378,7 +381,10 @@ impl Lab {
             report_period: match experiment.pep.mode {
                 // where only the servers read them, as they need them
                 PepMode::None | PepMode::Split if has_meld => experiment.meld.reports.period,
-                _ => experiment.pep.reports.period,
+                PepMode::None | PepMode::Split => {
+                    to_tunnel.unwrap_or(&experiment.pep.reports).period
+                }
+                PepMode::Rapid(_) => experiment.pep.reports.period,
             },
         };
         let (_, events) = channel();
@@ -395,7 +401,7 @@ impl Lab {
             plan,
             events,
             reports: sinks,
-            senders: Arc::new(SenderStates::new(experiment.flows.len(), self.cdbe.clone())),
+            senders,
             stop: Arc::clone(&options.stop),
             end: Arc::new(AtomicBool::new(false)),
         })

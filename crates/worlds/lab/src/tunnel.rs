@@ -10,7 +10,9 @@ use crate::namespace::Namespace;
 use crate::topology::Hosts;
 use multipath::reorder::WaitRule;
 use multipath::tunnel::Key;
-use scenario::{Carrier, Experiment, TunnelPathResult, TunnelResult, TunnelSpec};
+use scenario::{
+    Carrier, Experiment, ReportSpec, TunnelAccess, TunnelPathResult, TunnelResult, TunnelSpec,
+};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -20,6 +22,8 @@ use std::process::Command;
 use std::time::Duration;
 use units::Bytes;
 
+/// Name of the socket of the tunnel's radio reports, in the lab's folder.
+pub(crate) const REPORTS: &str = "tunnel-radio.sock";
 /// Port of the tunnel (RFC 6773 section 6).
 const PORT: u16 = 6_511;
 
@@ -29,6 +33,16 @@ pub(crate) fn paths(experiment: &Experiment) -> usize {
         .tunnel
         .as_ref()
         .map_or(0, |spec| spec.paths.len())
+}
+
+/// How radio reports reach the tunnel's end at the edge, as in the simulator; none if it reads none.
+pub(crate) fn reports(experiment: &Experiment) -> Option<&ReportSpec> {
+    let spec = experiment.tunnel.as_ref().filter(|spec| spec.uses_radio)?;
+    let mut flows = experiment.flows.iter();
+    Some(match flows.any(|flow| flow.meld.is_some()) {
+        true => &experiment.meld.reports,
+        false => &spec.reports,
+    })
 }
 
 /// That the lab can run an experiment's tunnel, given the kernel's congestion controls.
@@ -46,10 +60,6 @@ pub(crate) fn check(experiment: &Experiment, available: &str) -> Result<(), Erro
     if experiment.ues.len() > 1 {
         let what = format!("a tunnel of {} users", experiment.ues.len());
         return unsupported(what, "the lab has one for one user; take --world sim");
-    }
-    if spec.uses_radio {
-        let why = "the live tunnel reads no radio reports; set it to false, or take --world sim";
-        return unsupported("tunnel.radio".to_owned(), why);
     }
     for path in &spec.paths {
         if !path.events.is_empty() {
@@ -242,9 +252,10 @@ fn server(spec: &TunnelSpec, folder: &Folder) -> String {
     let (place, ue) = (folder.path().display(), names::ue_address(0));
     format!(
         "listen = [{}]\n{controller}{}[[client]]\nname = \"ue\"\nkey-file = \"{place}/tunnel.key\"\n\
-         addresses = [\"{ue}/32\", \"{TUNNEL_GATEWAY}/32\"]\n{}",
+         addresses = [\"{ue}/32\", \"{TUNNEL_GATEWAY}/32\"]\n{}{}",
         listen.join(", "),
         keys(spec),
+        radio(spec, folder),
         tables(
             spec,
             folder,
@@ -252,6 +263,21 @@ fn server(spec: &TunnelSpec, folder: &Folder) -> String {
             &TUNNEL_EDGE.to_string(),
             names::UE_PREFIX
         ),
+    )
+}
+
+/// Where the server reads radio reports, and which path is the UE's; empty if it reads none.
+fn radio(spec: &TunnelSpec, folder: &Folder) -> String {
+    let mut paths = spec.paths.iter();
+    let cell = paths.position(|path| path.access == TunnelAccess::Cell);
+    let Some(cell) = cell.filter(|_| spec.uses_radio) else {
+        return String::new();
+    };
+    format!(
+        "[reports]\nsource = \"unix:{}/{REPORTS}\"\n[[address]]\nremote = \"{}\"\nue = \"{}\"\n",
+        folder.path().display(),
+        names::path_gateway(cell),
+        names::ue_address(0),
     )
 }
 

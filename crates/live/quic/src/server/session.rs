@@ -367,6 +367,11 @@ impl Session {
             "pacing_gain": view.map(|view| view.gain),
             "delay_seconds": view.map(|view| view.delay_ms / 1e3),
             "least_delay_seconds": view.map(|view| view.least_delay_ms / 1e3),
+            "losses": {
+                "congestion": self.losses.congestion.load(Ordering::Relaxed),
+                "radio": self.losses.radio.load(Ordering::Relaxed),
+                "unknown": self.losses.unknown.load(Ordering::Relaxed),
+            },
         });
         if let (Value::Object(sample), Value::Object(more)) = (&mut sample, more) {
             sample.extend(more);

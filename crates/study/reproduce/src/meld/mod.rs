@@ -6,6 +6,7 @@ mod beyond;
 mod clustering;
 mod control_channel;
 mod downloads;
+mod flows;
 mod ping;
 mod short;
 mod sweeps;
@@ -42,13 +43,14 @@ pub(crate) static SYSTEM: System = System {
         there of its acknowledgement. The radio was set up by what the paper states of it and of its loss \
         (`scenarios/meld/oai.inc` keeps the two apart), not by any of the goodputs below; \"the link\" is \
         what UDP that never pauses delivers over it.",
-    quick: "no sweeps, no upload, no BBR, no 5G cell",
+    quick: "no sweeps, no upload, one or two flows, no BBR, no 5G cell",
     sections: &[
         ping::SECTION,
         downloads::GOODPUT,
         downloads::DELAY,
         short::SECTION,
         upload::SECTION,
+        flows::SECTION,
         beyond::SECTION,
         control_channel::SECTION,
         sweeps::LOSS,

@@ -2,7 +2,7 @@
 
 use super::combination::{Combination, named};
 use super::nested;
-use super::place::{BUFFERS, FLOW, Place};
+use super::place::{BUFFERS, FLOW, NO_JITTER, Place};
 use super::points::{COUNT, Point, QUICK, points};
 use super::regions::{Values, over, rising, whole, within};
 use crate::claim::Claim;
@@ -105,6 +105,7 @@ impl Contour {
             buffer: self.buffer,
             has_codel: self.has_codel,
             file: FILE,
+            jitter: NO_JITTER,
             ..Place::at("", point.rtt)
         }
     }

@@ -46,7 +46,9 @@ pub(crate) static SYSTEM: System = System {
         SRTT are the paper's schedulers; `aware` is ours, which the third column has \
         ([what differs](../algorithms/nested-cc.md)). The fifteen scenarios of figure 10 are reconstructed: \
         table 2 has the names, the figure's bars are an image; both RTTs alone, NEAR, DIST, with buffers of 250 and \
-        1000 packets and with CoDel, and the three asymmetries. The paper repeats each ten times over real sockets.",
+        1000 packets and with CoDel, and the three asymmetries. The paper repeats each ten times over real sockets; here \
+        each packet of a repeat takes up to 200 us longer on a path, as the seed draws it. Contours, the paths over time \
+        and numbers without an interval are of one run.",
     quick: "6 of 15 scenarios with a third of the file, 16 of 400 points of four contours",
     sections: &[
         proxy::SECTION,

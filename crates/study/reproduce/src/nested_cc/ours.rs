@@ -5,7 +5,7 @@ use super::contours::{self, Contour};
 use super::regions::{self, Values};
 use super::table::SERVERS;
 use super::{AWARE, carried, cheap_used, mean, nested, places, relative};
-use crate::claim::{Cell, Claim, Verdict, with_interval};
+use crate::claim::{Cell, Claim, Verdict, number, with_interval};
 use crate::experiment::Experiment;
 use crate::markdown;
 use crate::ran::Results;
@@ -29,12 +29,14 @@ pub(super) const CONTOURS: Section = Section {
 };
 
 /// Most of the single path's download time, %: the goal.
-const GOAL: f64 = 55.0;
+const GOAL: f64 = 54.0;
 /// Nowhere more than that of one path, %.
 const CEILING: f64 = 100.0;
+/// The same of every point of the plane, %.
+const PLANE_CEILING: f64 = 99.0;
 /// What the cheap path carries of its rate while the download lasts, %: the tunnel's and the carrier's
 /// headers take about five of a hundred.
-const CHEAP: f64 = 90.0;
+const CHEAP: f64 = 92.0;
 
 /// A difference of RTTs beyond which the reordering's limit (100 ms, its margin of 10 ms included) is
 /// shorter than what one path is slower, ms.
@@ -48,6 +50,8 @@ struct Tunnel {
     reliability: Option<&'static str>,
     /// Where the paths differ by more than the reordering waits, packets of the fast one are delayed.
     equalises: bool,
+    /// The goals are judged by it; others run once.
+    is_goal: bool,
 }
 
 const fn over(control: &'static str) -> Tunnel {
@@ -55,14 +59,15 @@ const fn over(control: &'static str) -> Tunnel {
         control,
         reliability: None,
         equalises: false,
+        is_goal: false,
     }
 }
 
-/// The first is what the goals are judged by.
 const TUNNELS: [Tunnel; 6] = [
     Tunnel {
         reliability: Some("200 ms"),
         equalises: true,
+        is_goal: true,
         ..over("ccid2")
     },
     Tunnel {
@@ -98,7 +103,10 @@ impl Tunnel {
                 .set("tunnel.delay-equalisation", "true")
                 .set("tunnel.max-wait", "150 ms");
         }
-        experiment
+        match self.is_goal {
+            true => experiment,
+            false => experiment.at_most(1),
+        }
     }
 }
 
@@ -167,7 +175,7 @@ fn table(extent: &Extent, results: &Results) -> Part {
         claims.extend([
             goal(
                 format!("{name}: mean download time, %"),
-                "(<= 55)",
+                "(<= 54)",
                 of.time,
                 Cell::One(of.time).at_most(GOAL),
             ),
@@ -179,7 +187,7 @@ fn table(extent: &Extent, results: &Results) -> Part {
             ),
             goal(
                 format!("{name}: of what the cheap path can carry, used, %"),
-                "(>= 90)",
+                "(>= 92)",
                 of.cheap,
                 Cell::One(of.cheap).at_least(CHEAP),
             ),
@@ -189,12 +197,16 @@ fn table(extent: &Extent, results: &Results) -> Part {
     for server in SERVERS {
         for tunnel in TUNNELS {
             let of = means(extent, results, server, tunnel);
+            let shown = |estimate: Estimate| match tunnel.is_goal {
+                true => with_interval(estimate),
+                false => number(estimate.mean),
+            };
             rows.push(vec![
                 format!("{} over {}", named(server), tunnel.name()),
-                with_interval(of.time),
-                with_interval(of.worst),
-                with_interval(of.dear),
-                with_interval(of.cheap),
+                shown(of.time),
+                shown(of.worst),
+                shown(of.dear),
+                shown(of.cheap),
             ]);
         }
     }
@@ -208,7 +220,8 @@ fn table(extent: &Extent, results: &Results) -> Part {
     Part {
         claims,
         text: format!(
-            "`aware` over different tunnels: means over the scenarios of figure 10.\n\n{}",
+            "`aware` over different tunnels: means over the scenarios of figure 10. Rows without \
+             intervals are of one run each.\n\n{}",
             markdown::table(&heads, rows)
         ),
         figures: Vec::new(),
@@ -243,11 +256,11 @@ fn planes(extent: &Extent, results: &Results) -> Part {
             Claim::new(
                 "our goal",
                 format!("{name}: longest download of all points, %"),
-                "(<= 100)",
+                "(<= 99)",
             )
             .measured(
                 &[Cell::Empty, Cell::Empty, Cell::Exact(max)],
-                Cell::Exact(max).at_most(CEILING),
+                Cell::Exact(max).at_most(PLANE_CEILING),
             )
             .if_not("see below"),
         );

@@ -2,7 +2,7 @@
 
 use super::combination::Combination;
 use super::nested;
-use super::place::Place;
+use super::place::{NO_JITTER, Place};
 use crate::experiment::Experiment;
 use crate::figure::{Axis, Figure, Panel, Shape, Trace};
 use crate::ran::Results;
@@ -59,6 +59,7 @@ impl Shown {
         let place = Place {
             share: self.share,
             buffer: self.buffer,
+            jitter: NO_JITTER,
             sample: "500 ms",
             file: if extent.quick { "100 MB" } else { "300 MB" },
             ..Place::at(self.name, self.rtt)

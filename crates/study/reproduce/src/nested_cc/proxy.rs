@@ -1,7 +1,7 @@
 //! Figure 2: UDP and TCP, with the proxy near and far.
 
 use super::combination::Combination;
-use super::place::Place;
+use super::place::{JITTER, Place};
 use super::{nested, relative};
 use crate::claim::{Cell, Claim};
 use crate::experiment::Experiment;
@@ -57,6 +57,7 @@ fn udp(place: &Place) -> Experiment {
         .set("rtt", format!("{:.3} ms", place.rtt))
         .set("tunnel-cc", NESTED.tunnel)
         .set("tunnel-share", format!("{:.4}", place.share))
+        .set("jitter", JITTER)
         .set("sample-interval", "1 s")
 }
 

@@ -2,6 +2,7 @@
 
 use super::connection::Connection;
 use crate::packet::{Packet, TCP, TcpSegment, UDP, udp_payload};
+use crate::traffic::EndStates;
 use crate::traffic::Stamp;
 use network::measure::{FlowMeter, FlowStep, QueueMeter, SenderStep, SeriesSet};
 use scenario::{Direction, Experiment, FlowResult, PepMode, QueueResult, Transport};
@@ -254,17 +255,21 @@ impl Flows {
         now: Instant,
         interval: Duration,
         index: usize,
-        step: FlowStep,
+        known: &EndStates,
         series: &mut SeriesSet,
     ) {
         let Some(flow) = self.flows.get_mut(index) else {
             return;
         };
+        let step = known.step();
         let step = FlowStep {
             sender: step.sender.or(flow.sender),
             ..step
         };
         step.push(now, interval, (&flow.name, &mut flow.meter), series);
+        if let Some(losses) = &known.losses {
+            losses.record(now, &flow.name, series);
+        }
         if let Some(queue) = &flow.proxy_queue {
             queue.push(now, series);
         }

@@ -1,10 +1,12 @@
 //! The network of a lab, without its devices: wires, cell and meters, driven by the owner of the clock.
 
+use super::shares::PathShares;
 use crate::measure::{Flows, Hop};
 use crate::packet::Packet;
 use crate::topology::Devices;
+use crate::traffic::EndStates;
 use crate::{Error, names};
-use network::measure::{Bottleneck, FlowStep, SeriesSet, Totals};
+use network::measure::{Bottleneck, SeriesSet, Totals};
 use network::{Access, CellRoute, LinkId, Topology, first_rtt, path_delay};
 use ran::Direction;
 use rnis::RadioReport;
@@ -20,6 +22,7 @@ pub(crate) struct Network {
     pub(crate) flows: Flows,
     bottleneck: Bottleneck,
     pub(crate) series: SeriesSet,
+    shares: PathShares,
     hops: u64,
 }
 
@@ -37,6 +40,7 @@ impl Network {
             flows: Flows::new(experiment, delay, access_rtt),
             bottleneck: Bottleneck::default(),
             series: SeriesSet::default(),
+            shares: PathShares::new(experiment),
             hops: 0,
         })
     }
@@ -120,7 +124,10 @@ impl Network {
                 }
                 devices.ran[access].push(packet);
             }
-            (Direction::Downlink, Some(gateway)) => gateway.paths[access].push(packet),
+            (Direction::Downlink, Some(gateway)) => {
+                self.shares.count(access, packet.data.len());
+                gateway.paths[access].push(packet);
+            }
             (Direction::Downlink, None) => {
                 self.flows.observe(now, Hop::UeIn, &packet);
                 if let Some(ue) = packet.address.ue.and_then(|ue| devices.ues.get_mut(ue)) {
@@ -245,15 +252,16 @@ impl Network {
         now: Instant,
         interval: Duration,
         flow: usize,
-        step: FlowStep,
+        known: &EndStates,
     ) {
         self.flows
-            .sample(now, interval, flow, step, &mut self.series);
+            .sample(now, interval, flow, known, &mut self.series);
     }
 
     /// The links' part of a step.
     pub(crate) fn sample_links(&mut self, now: Instant) {
         self.topology.sample(now, &mut self.series);
+        self.shares.record(now, &mut self.series);
     }
 
     /// Ends measuring.

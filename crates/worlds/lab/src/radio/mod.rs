@@ -11,6 +11,7 @@
 //! load, packets of one [`MIN_TURN`] are handled together.
 
 mod forwarding;
+mod shares;
 
 pub(crate) use forwarding::Network;
 
@@ -19,7 +20,7 @@ use crate::measure::{Event, Lateness};
 use crate::packet::Packet;
 use crate::reports::ReportSink;
 use crate::topology::Devices;
-use crate::traffic::{EndStates, SenderStates};
+use crate::traffic::SenderStates;
 use crate::tun::Tun;
 use crate::{Error, sys};
 use rustix::event::epoll;
@@ -66,7 +67,6 @@ pub(crate) struct Plan {
 }
 
 /// What a run gives beside the network's records.
-#[derive(Debug)]
 pub(crate) struct Outcome {
     /// When it ended.
     pub(crate) end: Instant,
@@ -78,6 +78,8 @@ pub(crate) struct Outcome {
     pub(crate) turns: u64,
     /// What the applications report from now on.
     pub(crate) events: Receiver<(usize, Event)>,
+    /// Hosts keep their links as long as this lives.
+    _devices: Devices,
 }
 
 impl Outcome {
@@ -146,6 +148,7 @@ impl Radio {
             refused: refused.sum(),
             turns,
             events: self.events,
+            _devices: self.devices,
         };
         Ok((self.network, outcome))
     }
@@ -271,9 +274,8 @@ impl Radio {
         self.network.series.begin_step();
         let states = self.senders.get();
         for flow in 0..self.network.flows.count() {
-            let known = states.get(flow).map(EndStates::step);
-            let known = known.unwrap_or_default();
-            self.network.sample_flow(at, step, flow, known);
+            let known = states.get(flow).copied().unwrap_or_default();
+            self.network.sample_flow(at, step, flow, &known);
         }
         self.network.sample_links(at);
         self.network.series.end_step(at);

@@ -15,7 +15,7 @@ mod socket;
 mod upload;
 
 pub(crate) use datagrams::Stamp;
-pub(crate) use senders::{EndStates, Reported, SenderStates};
+pub(crate) use senders::{EndStates, Losses, Reported, SenderStates};
 pub(crate) use socket::check_flow;
 
 use crate::Error;

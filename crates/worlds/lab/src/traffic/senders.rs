@@ -5,7 +5,8 @@ use crate::Error;
 use crate::clock::Clock;
 use cc::{RateReport, RateView};
 use kernel_cc::cdbe::Attached;
-use network::measure::{FlowStep, SenderStep};
+use network::measure::{FlowStep, SenderStep, SeriesSet};
+use scenario::Metric;
 use socket_options::TcpInfo;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,6 +23,41 @@ pub(crate) struct EndStates {
     pub(crate) report: Option<RateReport>,
     /// What the sender makes of reports and delays.
     pub(crate) view: Option<RateView>,
+    /// What MELD has decided of the flow's losses, if it has it.
+    pub(crate) losses: Option<Losses>,
+}
+
+/// Losses so far, by what MELD took them for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Losses {
+    pub(crate) congestion: u64,
+    pub(crate) radio: u64,
+    /// Congestion, for there was no fresh report.
+    pub(crate) unknown: u64,
+}
+
+impl Losses {
+    /// Passes them to a step of the time series of a flow.
+    pub(crate) fn record(&self, now: Instant, flow: &str, series: &mut SeriesSet) {
+        for (metric, count) in [
+            (Metric::LossCongestion, self.congestion),
+            (Metric::LossRadio, self.radio),
+            (Metric::LossUnknown, self.unknown),
+        ] {
+            series.record(flow, metric, now, count as f64);
+        }
+    }
+}
+
+impl core::ops::Add for Losses {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self {
+            congestion: self.congestion + other.congestion,
+            radio: self.radio + other.radio,
+            unknown: self.unknown + other.unknown,
+        }
+    }
 }
 
 impl EndStates {
@@ -60,6 +96,8 @@ pub(crate) struct SenderStates {
     states: Mutex<Vec<EndStates>>,
     /// What servers over QUIC set, of flows that have any.
     reported: Mutex<Vec<Option<Reported>>>,
+    /// What MELD decided, of flows that have it.
+    losses: Mutex<Vec<Option<Losses>>>,
     cdbe: Option<Arc<Attached>>,
 }
 
@@ -72,6 +110,7 @@ impl SenderStates {
             clients: none(),
             states: Mutex::new(vec![EndStates::default(); flows]),
             reported: Mutex::new(vec![None; flows]),
+            losses: Mutex::new(vec![None; flows]),
             cdbe,
         }
     }
@@ -89,6 +128,11 @@ impl SenderStates {
     /// Sets the latest report to the server over QUIC; `None` clears it.
     pub(crate) fn set(&self, flow: usize, reported: Option<Reported>) {
         lock(&self.reported)[flow] = reported;
+    }
+
+    /// Sets what MELD has decided of a flow's losses so far.
+    pub(crate) fn set_losses(&self, flow: usize, losses: Losses) {
+        lock(&self.losses)[flow] = Some(losses);
     }
 
     /// The states, as of the last step.
@@ -135,6 +179,9 @@ impl SenderStates {
                 state.report = Some(reported.report);
                 state.view = Some(reported.view);
             }
+        }
+        for (state, losses) in states.iter_mut().zip(lock(&self.losses).iter()) {
+            state.losses = *losses;
         }
         *lock(&self.states) = states;
     }

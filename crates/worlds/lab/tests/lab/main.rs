@@ -2,6 +2,7 @@
 #![allow(missing_docs, reason = "tests")]
 
 mod cdbe;
+mod observed;
 mod real_time;
 
 use lab::Options;
