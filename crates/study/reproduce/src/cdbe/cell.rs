@@ -19,9 +19,9 @@ pub(super) const SECTION: Section = Section {
 };
 
 /// Drops of each.
-const DROPS: u32 = 25;
+const DROPS: u32 = 15;
 
-type Settings = &'static [(&'static str, &'static str)];
+pub(super) type Settings = &'static [(&'static str, &'static str)];
 type Measure = fn(&RunResult) -> Option<f64>;
 
 const SEGMENTS: Settings = &[
@@ -34,6 +34,9 @@ const ALIKE: Settings = &[("cell.sub-bands", "none")];
 const MEAN: Settings = &[("cell.sub-bands", "mean")];
 const ERRORS: Settings = &[("cdbe.cqic-block-errors", "subtracted")];
 
+/// The cell up to version 0.2.
+pub(super) const EARLIER: &[Settings] = &[SEGMENTS, FREE_UPLINK, ALIKE, ERRORS];
+
 /// Each variant with what differs from the scenario.
 const VARIANTS: [(&str, &[Settings]); 8] = [
     ("as in table II", &[]),
@@ -43,10 +46,7 @@ const VARIANTS: [(&str, &[Settings]); 8] = [
     ("all PRBs alike", &[ALIKE]),
     ("groups, MCS of the mean CQI", &[MEAN]),
     ("CQIC less block errors", &[ERRORS]),
-    (
-        "all four otherwise (up to version 0.2)",
-        &[SEGMENTS, FREE_UPLINK, ALIKE, ERRORS],
-    ),
+    ("all four otherwise (up to version 0.2)", EARLIER),
 ];
 
 /// What is compared: an algorithm over another.

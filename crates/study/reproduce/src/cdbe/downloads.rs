@@ -166,7 +166,7 @@ fn goodputs(results: &Results) -> Vec<Claim> {
                 &cells,
                 Verdict::of(ours >= min).or_better(ours > min + 0.05),
             )
-            .note("all flows are in range here"),
+            .note("users that are out of range for a while lower it"),
         );
     }
     claims

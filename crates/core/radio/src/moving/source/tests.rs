@@ -478,7 +478,7 @@ fn impossible_radios_are_refused() {
 /// Without fading all groups have the carrier's SINR; with fading they differ, and each slot's are those of its time.
 #[test]
 fn groups_of_a_carrier() {
-    let groups = crate::PrbGroups::nr(132);
+    let groups = PrbGroups::nr(132);
     let spacing = Hertz::new(120_000);
     let mut flat = radio(&plain());
     assert!(flat.groups(Instant::ZERO).is_empty());
@@ -510,7 +510,7 @@ fn groups_of_a_carrier() {
 #[test]
 fn a_second_carrier_is_at_the_same_place() {
     let config = MovingRadioConfig {
-        shadowing: Shadowing::Model,
+        shadowing: Shadowing::OfModel,
         mobility: Mobility::RandomWalk {
             from: at(50.0, 50.0),
             area: Area::Disc {
