@@ -1,5 +1,6 @@
 //! The channel of one UE, slot by slot.
 
+use crate::adaptation::McsRule;
 use crate::cqi_policy::{CqiPolicyError, CqiToMcs};
 use crate::tables::{cqi_for_mcs, max_mcs};
 use rnis::McsTable;
@@ -41,11 +42,28 @@ pub enum Link {
     Outage,
 }
 
+/// The groups of PRBs of a carrier in one slot.
+#[derive(Clone, Copy, Debug)]
+pub struct SubBands<'a> {
+    /// The CQI that the base station has of each.
+    pub cqi: &'a [Cqi],
+    /// The true SINR of each now, linear.
+    pub sinr: &'a [f32],
+    /// From CQI to MCS.
+    pub rule: &'a McsRule,
+}
+
 /// A source of channel states.
 pub trait Channel: Send {
     /// The state in the slot that begins at `slot_start` and lasts `slot`. Called with
     /// non-decreasing times; slots may be left out, and their opportunities are wasted.
     fn state(&mut self, slot_start: Instant, slot: Duration) -> ChannelState;
+
+    /// The groups of PRBs in the slot that begins then, at times as for [`Self::state`]; none where all PRBs are
+    /// alike.
+    fn sub_bands(&mut self, _: Instant) -> Option<SubBands<'_>> {
+        None
+    }
 }
 
 /// Why a constant channel cannot be built.

@@ -27,6 +27,7 @@ mod channel;
 mod cqi_policy;
 mod data;
 mod fades;
+mod groups;
 pub mod ldpc;
 mod load;
 pub mod moving;
@@ -34,15 +35,18 @@ mod name;
 mod tables;
 mod tbs;
 pub mod trace;
+mod uplink;
 
 pub use adaptation::{
-    ConstantSinr, LinkAdaptation, LinkAdaptationConfig, LinkAdaptationError, SinrSample, SinrSource,
+    ConstantSinr, LinkAdaptation, LinkAdaptationConfig, LinkAdaptationError, McsRule, SinrSample,
+    SinrSource,
 };
 pub use bandwidth::{BandwidthError, Carrier, FrequencyRange, max_prb};
 pub use bler::{BlerCurves, BlerError, BlerFamily};
-pub use channel::{Channel, ChannelError, ChannelState, ConstantChannel, Link};
+pub use channel::{Channel, ChannelError, ChannelState, ConstantChannel, Link, SubBands};
 pub use cqi_policy::{CqiPolicyError, CqiToMcs};
 pub use fades::{FadeConfig, FadeError, Fades};
+pub use groups::PrbGroups;
 pub use load::{ConstantLoad, Load, LoadError, RandomLoad};
 pub use name::UnknownName;
 pub use rnis::{LinkQuality, McsTable};
@@ -51,3 +55,4 @@ pub use tables::{
     pusch_mcs_entry,
 };
 pub use tbs::{NrGrant, NrTbs, TableError, TbsTable, nr_transport_block, transport_block_bytes};
+pub use uplink::{SoundedUplink, UplinkChannel, UplinkState};

@@ -21,6 +21,7 @@ use crate::stats::{
     Amount, BearerStats, CellStats, ConservationError, DirectionStats, MacStats, UeStats,
 };
 use crate::timers::{EntityId, TimerKind, Timers};
+use crate::transmission::Feedback;
 use crate::ue::{Bearer, Ue};
 use crate::upf::Upf;
 use crate::uplink::Uplink;
@@ -43,6 +44,8 @@ pub struct Cell<P> {
     pub(crate) timers: Timers,
     pub(crate) downlink: Downlink,
     pub(crate) uplink: Uplink,
+    /// HARQ feedback on its way, by direction of the blocks.
+    pub(crate) feedback: [Feedback; 2],
     /// Blocks by the slot at whose beginning their decoding is complete, in ascending order.
     pub(crate) arrivals: VecDeque<(SlotNumber, u32)>,
     /// Slots from a transmission to its delivery.
@@ -68,7 +71,7 @@ impl<P: Packet + Send> Cell<P> {
         streams: &Streams,
     ) -> Result<Self, ConfigError> {
         let frame = Frame::new(&config)?;
-        check::ues(&ues)?;
+        check::ues(&config, &ues)?;
         let mut bearers = Vec::new();
         let mut stats = CellStats::default();
         let mut built = Vec::with_capacity(ues.len());
@@ -93,8 +96,9 @@ impl<P: Packet + Send> Cell<P> {
                 uplink: MacStats::default(),
                 capacity: Bytes::ZERO,
             });
-            let rng = streams.stream(&format!("cell/rnti{}/harq", ue.rnti.0));
-            built.push(Ue::new(ue, first, rng));
+            let rngs = ["harq", "harq/up"]
+                .map(|part| streams.stream(&format!("cell/rnti{}/{part}", ue.rnti.0)));
+            built.push(Ue::new(ue, first, rngs));
         }
         let forwarder = match &config.queues {
             Some(queues) => Some(Forwarder::new(queues, above).map_err(ConfigError::Queue)?),
@@ -109,6 +113,7 @@ impl<P: Packet + Send> Cell<P> {
             timers: Timers::new(bearers.len() * 2),
             downlink: Downlink::new(&config, built.len()),
             uplink: Uplink::new(built.len()),
+            feedback: [Feedback::default(), Feedback::default()],
             arrivals: VecDeque::new(),
             delivery_slots: 1 + frame.slots_in(config.receive_processing),
             background,
@@ -237,7 +242,7 @@ impl<P: Packet + Send> Cell<P> {
     pub fn advance(&mut self, now: Instant) {
         let slot = self.frame.containing(now);
         self.account_to(slot);
-        self.downlink.take_feedback(slot, &mut self.ues);
+        self.take_feedback(slot);
         for ue in 0..self.ues.len() {
             self.count_capacity(ue, slot);
         }
@@ -330,7 +335,7 @@ impl<P: Packet + Send> Cell<P> {
         while let Some((entity, kind)) = self.timers.pop_due(now) {
             self.on_timer(now, entity, kind, out);
         }
-        self.downlink.take_feedback(slot, &mut self.ues);
+        self.take_feedback(slot);
         self.take_nacks(slot);
         self.take_arrivals(now, out);
         if self.frame.downlink_symbols(slot) > 0 {
@@ -487,7 +492,7 @@ impl<P: Packet + Send> Cell<P> {
             scheduled,
             at(self.upf.next_ready()),
             self.arrivals.front().map(|&(slot, _)| slot),
-            self.downlink.next_feedback(),
+            self.next_feedback(),
             at(self.timers.next()),
             self.uplink.wake(),
         ]

@@ -1,6 +1,8 @@
 //! Checks of a cell's configuration.
 
-use crate::config::{BearerConfig, CellConfig, Rat, RlcMode, SchedulerKind, UeConfig};
+use crate::config::{
+    BearerConfig, CellConfig, Rat, RlcMode, SchedulerKind, SubBands, UeConfig, UplinkLink,
+};
 use queue::Capacity;
 use rnis::McsTable;
 use units::{Bytes, Duration, Mcs, Packets, Prb};
@@ -90,6 +92,7 @@ impl CellConfig {
         self.check_tdd()?;
         self.check_harq()?;
         self.check_delays()?;
+        self.check_sub_bands()?;
         self.check_uplink()?;
         if let SchedulerKind::ProportionalFair { time_constant } = self.scheduler {
             let ok = !time_constant.is_zero();
@@ -221,6 +224,12 @@ impl CellConfig {
         cell(ok, "scheduling request period", period, &allowed)
     }
 
+    fn check_sub_bands(&self) -> Result<(), ConfigError> {
+        let ok = self.sub_bands == SubBands::None || self.scheduler != SchedulerKind::RoundRobin;
+        let allowed = "proportional fair or maximum rate where PRBs are dealt out by groups";
+        cell(ok, "scheduler", self.scheduler.name(), allowed)
+    }
+
     fn check_uplink(&self) -> Result<(), ConfigError> {
         let prb: Prb = self.uplink.n_prb;
         let max = if self.rat == Rat::Lte {
@@ -243,7 +252,7 @@ impl CellConfig {
 }
 
 /// Checks the UEs of a cell.
-pub(crate) fn ues(ues: &[UeConfig]) -> Result<(), ConfigError> {
+pub(crate) fn ues(config: &CellConfig, ues: &[UeConfig]) -> Result<(), ConfigError> {
     if ues.is_empty() {
         return Err(ConfigError::NoUe);
     }
@@ -251,6 +260,15 @@ pub(crate) fn ues(ues: &[UeConfig]) -> Result<(), ConfigError> {
     rntis.sort_unstable();
     if let Some(pair) = rntis.windows(2).find(|pair| pair[0] == pair[1]) {
         return Err(ConfigError::SameRnti { rnti: pair[0] });
+    }
+    let is_measured = config.uplink.link != UplinkLink::FixedMcs;
+    if let Some(ue) = ues.iter().find(|ue| is_measured && ue.uplink.is_none()) {
+        return Err(ConfigError::Ue {
+            rnti: ue.rnti.0,
+            field: "its uplink",
+            value: "without a channel".to_owned(),
+            allowed: "a channel, or uplink blocks of a fixed MCS".to_owned(),
+        });
     }
     ues.iter().try_for_each(check_ue)
 }

@@ -2,7 +2,7 @@
 
 use core::net::IpAddr;
 use queue::{Capacity, QueueConfig};
-use radio::{BlerFamily, Channel, Load};
+use radio::{BlerFamily, Channel, Load, PrbGroups, UplinkChannel};
 use rnis::{CellId, McsTable, Rnti};
 use units::{BitRate, Duration, Hertz, Mcs, Prb};
 
@@ -167,6 +167,52 @@ pub struct UplinkConfig {
     pub grant_delay: Duration,
     /// How long after its last data a UE keeps being granted without a new request.
     pub inactivity: Duration,
+    /// What decides on MCS and errors of its blocks.
+    pub link: UplinkLink,
+}
+
+/// What decides on MCS and errors of uplink blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UplinkLink {
+    /// The configured MCS, free of errors.
+    FixedMcs,
+    /// The UE's [`UplinkChannel`], its power being spread over the PRBs that it is granted. The MCS is that of the SINR
+    /// on these PRBs: the base station is informed of the power headroom (TS 36.213 5.1.1.2).
+    PowerHeadroom,
+    /// As ns-3's schedulers do: all UEs that have anything to send are granted equally many adjoining PRBs, three at
+    /// least, and the MCS is the robust one ([`UplinkChannel::robust_mcs`]) of the worst of them, as the SINR was
+    /// measured with the power spread over the whole carrier.
+    Ns3,
+}
+
+impl UplinkLink {
+    /// Names of the last two in files.
+    pub const MCS_FROM: [&'static str; 2] = ["power-headroom", "ns3"];
+}
+
+/// Whether and how the downlink is scheduled by groups of PRBs ([`radio::PrbGroups`]), each with a CQI and an SINR of
+/// its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SubBands {
+    /// Not: the channel of a UE has one CQI, and all PRBs are alike.
+    None,
+    /// A block on several groups has the MCS of the highest CQI whose efficiency is no more than the mean of theirs.
+    Mean,
+    /// It has the MCS of the worst of their CQIs: as ns-3 does.
+    Worst,
+}
+
+impl SubBands {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::None, Self::Mean, Self::Worst];
+    /// Their names in files, in the same order.
+    pub const NAMES: [&'static str; 3] = ["none", "mean", "worst"];
+
+    /// The one of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let at = Self::NAMES.iter().position(|of| *of == name);
+        at.map(|at| Self::ALL[at])
+    }
 }
 
 /// Queue management of the downlink, layer by layer; every bearer has these three queues.
@@ -219,6 +265,8 @@ pub struct CellConfig {
     pub data_re_per_prb: u16,
     /// Scheduler.
     pub scheduler: SchedulerKind,
+    /// Scheduling by groups of PRBs.
+    pub sub_bands: SubBands,
     /// HARQ.
     pub harq: HarqConfig,
     /// Link-level curves for the block error rate.
@@ -241,6 +289,23 @@ pub struct CellConfig {
     pub queues: Option<Box<QueuesConfig>>,
 }
 
+impl CellConfig {
+    /// The groups of PRBs of the downlink carrier.
+    pub fn prb_groups(&self) -> PrbGroups {
+        self.groups_of(self.n_prb)
+    }
+    /// Those of the uplink carrier.
+    pub fn uplink_groups(&self) -> PrbGroups {
+        self.groups_of(self.uplink.n_prb)
+    }
+    fn groups_of(&self, n_prb: Prb) -> PrbGroups {
+        match self.rat {
+            Rat::Lte => PrbGroups::lte(n_prb.get()),
+            Rat::Nr { .. } => PrbGroups::nr(n_prb.get()),
+        }
+    }
+}
+
 /// One UE of a cell.
 pub struct UeConfig {
     /// Identity in reports, unique in the cell.
@@ -249,6 +314,8 @@ pub struct UeConfig {
     pub ip: Option<IpAddr>,
     /// Its downlink channel.
     pub channel: Box<dyn Channel>,
+    /// Its uplink, where [`UplinkConfig::link`] asks for one.
+    pub uplink: Option<Box<dyn UplinkChannel>>,
     /// Its bearers, at least one.
     pub bearers: Vec<BearerConfig>,
 }

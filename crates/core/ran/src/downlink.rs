@@ -1,17 +1,15 @@
 //! Downlink MAC: HARQ feedback, scheduling, and the accounts of PRBs and capacity.
 
 use crate::cell::{Cell, dropper};
-use crate::config::CellConfig;
+use crate::config::{CellConfig, SubBands};
 use crate::fill::Room;
 use crate::frame::{Frame, SPECIAL_SYMBOLS, SYMBOLS, SlotNumber};
 use crate::mac::scheduler::{self, Candidate};
 use crate::mac::tables::Tables;
 use crate::output::{Direction, DropReason, Output, UeIndex};
 use crate::set::IndexSet;
-use crate::ue::Ue;
 use queue::Packet;
 use radio::Link;
-use std::collections::VecDeque;
 use units::{Bytes, Decibel, Instant};
 
 /// Downlink state of a cell.
@@ -22,14 +20,10 @@ pub(crate) struct Downlink {
     pub(crate) notified: IndexSet,
     /// UEs with data, status reports or HARQ retransmissions to be sent.
     pub(crate) active: IndexSet,
-    /// Processes that become free: slot and UE, in ascending order of slots.
-    acks: VecDeque<(SlotNumber, u32)>,
-    /// Blocks to be sent again: slot and block, in ascending order of slots.
-    nacks: VecDeque<(SlotNumber, u32)>,
     /// The UE whose turn it is.
     turn: usize,
     /// Weight of the newest slot in average rates.
-    weight: f64,
+    pub(crate) weight: f64,
     /// Slots before this one are in the cell's accounts.
     covered: SlotNumber,
     /// The UE last sent to; its channel gives the capacity of idle slots.
@@ -49,8 +43,6 @@ impl Downlink {
         Self {
             nothing_before: 0,
             active: IndexSet::new(ues),
-            acks: VecDeque::new(),
-            nacks: VecDeque::new(),
             turn: 0,
             weight: scheduler::weight(config.scheduler, config.rat.slot_duration()),
             covered: 0,
@@ -70,34 +62,25 @@ impl Downlink {
             self.nothing_before = 0;
         }
     }
-    /// HARQ feedback that has come by the beginning of `slot`.
-    pub(crate) fn take_feedback(&mut self, slot: SlotNumber, ues: &mut [Ue]) {
-        while let Some(&(due, ue)) = self.acks.front()
-            && due <= slot
-        {
-            self.acks.pop_front();
-            ues[ue as usize].harq.busy -= 1;
-        }
+    /// An active UE may be sent something from this slot on.
+    pub(crate) fn may_send_from(&mut self, slot: SlotNumber) {
+        self.nothing_before = self.nothing_before.min(slot);
     }
     /// The first slot from `slot` on in which it may be possible to send something.
     pub(crate) fn first_useful(&self, slot: SlotNumber) -> SlotNumber {
         slot.max(self.nothing_before)
     }
-    /// When HARQ feedback next requests a retransmission.
-    pub(crate) fn next_feedback(&self) -> Option<SlotNumber> {
-        self.nacks.front().map(|&(slot, _)| slot)
-    }
 }
 
 /// One downlink slot.
 #[derive(Clone, Copy, Debug)]
-struct DownlinkSlot {
-    slot: SlotNumber,
-    now: Instant,
+pub(crate) struct DownlinkSlot {
+    pub(crate) slot: SlotNumber,
+    pub(crate) now: Instant,
     /// Downlink symbols.
-    symbols: u64,
+    pub(crate) symbols: u64,
     /// PRBs that background load leaves.
-    available: u16,
+    pub(crate) available: u16,
 }
 
 impl<P: Packet + Send> Cell<P> {
@@ -125,17 +108,13 @@ impl<P: Packet + Send> Cell<P> {
         self.downlink
             .active
             .collect_from(self.downlink.turn, &mut ues);
-        for &ue in &ues {
-            free -=
-                self.retransmit_or_compete(ds, ue as usize, free, &mut accounts, &mut candidates);
-        }
-        let turn = scheduler::allocate(self.config.scheduler, &mut candidates, free);
+        let turn = if self.config.sub_bands == SubBands::None {
+            self.serve(ds, &ues, &mut free, &mut accounts, &mut candidates)
+        } else {
+            self.serve_by_groups(ds, &ues, &mut free, &mut accounts, &mut candidates)
+        };
         if let Some(ue) = turn {
             self.downlink.turn = (ue as usize + 1) % self.ues.len();
-        }
-        for candidate in &mut candidates {
-            candidate.prb = self.send_new(ds, candidate, &mut accounts);
-            free -= candidate.prb;
         }
         if self.forwarder.is_some() {
             self.notify_queues(ds, free, &ues, &candidates, out);
@@ -148,6 +127,27 @@ impl<P: Packet + Send> Cell<P> {
 
         self.stats.prbs_used += u64::from(ds.available - free);
         self.close_accounts(ds, &accounts, ds.available - free);
+    }
+
+    /// Sends to active UEs what they are given of the `free` PRBs, all of which are alike. Candidates are those that
+    /// competed for new data. The UE behind which the turn goes on.
+    fn serve(
+        &mut self,
+        ds: DownlinkSlot,
+        ues: &[u32],
+        free: &mut u16,
+        accounts: &mut SlotAccounts,
+        candidates: &mut Vec<Candidate>,
+    ) -> Option<u32> {
+        for &ue in ues {
+            *free -= self.retransmit_or_compete(ds, ue as usize, *free, accounts, candidates);
+        }
+        let turn = scheduler::allocate(self.config.scheduler, candidates, *free);
+        for candidate in candidates {
+            candidate.prb = self.send_new(ds, candidate, accounts);
+            *free -= candidate.prb;
+        }
+        turn
     }
 
     /// The queues of all UEs that the slot could have served are notified of it; what their management has
@@ -190,7 +190,7 @@ impl<P: Packet + Send> Cell<P> {
     }
 
     /// From when on a UE can be sent something, as far as its link is concerned.
-    fn note_opportunity(&mut self, ds: DownlinkSlot, ue: usize, link: &Link) {
+    pub(crate) fn note_opportunity(&mut self, ds: DownlinkSlot, ue: usize, link: &Link) {
         let carries = self.tables.bytes(link, self.config.n_prb.get(), ds.symbols) > 0;
         let from = if carries {
             ds.slot + 1
@@ -198,19 +198,7 @@ impl<P: Packet + Send> Cell<P> {
             let state = self.ues[ue].channel.state(&self.frame, ds.slot);
             self.frame.first_from(state.holds_until).max(ds.slot + 1)
         };
-        self.downlink.nothing_before = self.downlink.nothing_before.min(from);
-    }
-
-    /// Retransmissions whose feedback has come wait for PRBs from now on.
-    pub(crate) fn take_nacks(&mut self, slot: SlotNumber) {
-        while let Some(&(due, block)) = self.downlink.nacks.front()
-            && due <= slot
-        {
-            self.downlink.nacks.pop_front();
-            let ue = self.blocks.get(block).ue as usize;
-            self.ues[ue].harq.pending.push_back(block);
-            self.downlink.activate(ue);
-        }
+        self.downlink.may_send_from(from);
     }
 
     /// An active UE sends a block again, or becomes a candidate for new data, or has nothing to
@@ -284,16 +272,7 @@ impl<P: Packet + Send> Cell<P> {
         let (ue, prb) = (candidate.ue as usize, candidate.prb);
         let link = self.link_in(ue, ds);
         let bytes = self.tables.bytes(&link, prb, ds.symbols);
-        let filled = if bytes > 0 {
-            self.send_block(ds, ue, prb, bytes, &link)
-        } else {
-            None
-        };
-        let sent = filled.is_some();
-        self.ues[ue]
-            .average
-            .update(ds.slot, self.downlink.weight, if sent { bytes } else { 0 });
-        let Some(filled) = filled else {
+        let Some(filled) = self.send_block(ds, ue, prb, 0, &link) else {
             return 0;
         };
         accounts.add(&self.tables, &link, ds, prb, ue);
@@ -304,16 +283,36 @@ impl<P: Packet + Send> Cell<P> {
         prb
     }
 
-    /// Fills a new block and sends it: the bytes used, headers included; none if nothing went in.
-    fn send_block(
+    /// Fills a new block and sends it: the bytes used, headers included; none if nothing went in. The UE's average
+    /// rate counts it.
+    pub(crate) fn send_block(
         &mut self,
         ds: DownlinkSlot,
         ue: usize,
         prb: u16,
-        bytes: u64,
+        groups: u32,
+        link: &Link,
+    ) -> Option<u64> {
+        let bytes = self.tables.bytes(link, prb, ds.symbols);
+        let filled = match bytes {
+            0 => None,
+            _ => self.fill_and_send(ds, ue, (prb, groups, bytes), link),
+        };
+        let sent = if filled.is_some() { bytes } else { 0 };
+        let average = &mut self.ues[ue].average;
+        average.update(ds.slot, self.downlink.weight, sent);
+        filled
+    }
+
+    fn fill_and_send(
+        &mut self,
+        ds: DownlinkSlot,
+        ue: usize,
+        (prb, groups, bytes): (u16, u32, u64),
         link: &Link,
     ) -> Option<u64> {
         let block = self.blocks.start(ue as u32, Direction::Downlink, prb);
+        self.blocks.get_mut(block).groups = groups;
         let is_bare = matches!(link, Link::Opportunity { .. });
         let filled = self.fill(
             ds.now,
@@ -346,39 +345,10 @@ impl<P: Packet + Send> Cell<P> {
         Some(filled)
     }
 
-    /// One transmission of a block; what becomes of it is drawn at once, and known at the receiver
-    /// after decoding and at the base station after the HARQ round trip.
-    fn transmit(&mut self, slot: SlotNumber, id: u32, prb: u16, sinr: Option<Decibel>, bler: f64) {
-        let block = self.blocks.get_mut(id);
-        let ue = block.ue as usize;
-        let harq = &mut self.ues[ue].harq;
-        let stats = &mut self.stats.ues[ue].downlink;
-        stats.prbs += u64::from(prb);
-        let config = &self.config.harq;
-        let p = block
-            .attempts
-            .error_probability(&self.tables.curves, config.combining, sinr, bler);
-        block.is_decoded = p <= 0.0 || !harq.rng.chance(p);
-        let feedback_slot = slot + u64::from(config.round_trip_slots);
-        if !block.is_decoded {
-            stats.errors += 1;
-            block.attempts.add(sinr);
-            let error = self.config.harq_feedback_error;
-            let is_taken_for_ack = error > 0.0 && harq.rng.chance(error);
-            if block.attempts.count < config.max_transmissions && !is_taken_for_ack {
-                self.downlink.nacks.push_back((feedback_slot, id));
-                return;
-            }
-            stats.failures += 1;
-        }
-        self.downlink.acks.push_back((feedback_slot, ue as u32));
-        self.arrivals.push_back((slot + self.delivery_slots, id));
-    }
-
     // accounts
 
     /// The UE's link in a slot that is being scheduled. Counts its capacity up to and with this slot.
-    fn link_in(&mut self, ue: usize, ds: DownlinkSlot) -> Link {
+    pub(crate) fn link_in(&mut self, ue: usize, ds: DownlinkSlot) -> Link {
         if self.ues[ue].channel.accounted <= ds.slot {
             self.count_capacity(ue, ds.slot + 1);
         }
@@ -479,7 +449,7 @@ impl<P: Packet + Send> Cell<P> {
 
 /// What one slot sent.
 #[derive(Clone, Copy, Debug, Default)]
-struct SlotAccounts {
+pub(crate) struct SlotAccounts {
     prbs: u64,
     /// For each UE sent to, what all available PRBs would have carried, times its PRBs.
     weighted: u64,
@@ -490,7 +460,14 @@ struct SlotAccounts {
 }
 
 impl SlotAccounts {
-    fn add(&mut self, tables: &Tables, link: &Link, ds: DownlinkSlot, prb: u16, ue: usize) {
+    pub(crate) fn add(
+        &mut self,
+        tables: &Tables,
+        link: &Link,
+        ds: DownlinkSlot,
+        prb: u16,
+        ue: usize,
+    ) {
         self.prbs += u64::from(prb);
         self.weighted += tables.bytes(link, ds.available, ds.symbols) * u64::from(prb);
         self.last = ue;

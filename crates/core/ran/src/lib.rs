@@ -25,6 +25,7 @@ mod cell;
 mod check;
 mod config;
 mod downlink;
+mod downlink_groups;
 mod fill;
 mod forward;
 mod frame;
@@ -39,6 +40,7 @@ mod sdap;
 mod set;
 mod stats;
 mod timers;
+mod transmission;
 mod ue;
 mod upf;
 mod uplink;
@@ -47,7 +49,7 @@ pub use cell::Cell;
 pub use check::ConfigError;
 pub use config::{
     Background, BearerConfig, CellConfig, Combining, HarqConfig, QueuesConfig, Rat, RlcAmConfig,
-    RlcMode, SchedulerKind, UeConfig, UplinkConfig,
+    RlcMode, SchedulerKind, SubBands, UeConfig, UplinkConfig, UplinkLink,
 };
 pub use output::{Direction, DropReason, Layer, Output, UeIndex};
 pub use stats::{

@@ -2,7 +2,7 @@
 
 use crate::config::{
     BearerConfig, CellConfig, Combining, HarqConfig, Rat, RlcAmConfig, RlcMode, SchedulerKind,
-    UplinkConfig,
+    SubBands, UplinkConfig, UplinkLink,
 };
 use queue::Capacity;
 use radio::BlerFamily;
@@ -24,6 +24,7 @@ impl CellConfig {
             layers: 1,
             data_re_per_prb: 132,
             scheduler: SchedulerKind::default(),
+            sub_bands: SubBands::None,
             harq: HarqConfig {
                 processes: 8,
                 round_trip_slots: 8,
@@ -39,6 +40,7 @@ impl CellConfig {
                 sr_period: Duration::from_millis(10),
                 grant_delay: Duration::from_millis(8),
                 inactivity: Duration::from_millis(20),
+                link: UplinkLink::FixedMcs,
             },
             harq_feedback_error: 0.0,
             n3_rate: None,
@@ -64,6 +66,7 @@ impl CellConfig {
             layers: 1,
             data_re_per_prb: 144,
             scheduler: SchedulerKind::default(),
+            sub_bands: SubBands::None,
             harq: HarqConfig {
                 processes: 16,
                 round_trip_slots: 8,
@@ -79,6 +82,7 @@ impl CellConfig {
                 sr_period: if requests { slot * 10 } else { Duration::ZERO },
                 grant_delay: slot * 4,
                 inactivity: Duration::from_millis(20),
+                link: UplinkLink::FixedMcs,
             },
             harq_feedback_error: 0.0,
             n3_rate: None,

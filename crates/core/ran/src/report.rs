@@ -52,7 +52,7 @@ impl<P: Packet + Send> Cell<P> {
     fn cell_report(&mut self, now: Instant) -> CellReport {
         let slot = self.frame.containing(now);
         self.account_to(slot);
-        self.downlink.take_feedback(slot, &mut self.ues);
+        self.take_feedback(slot);
         let slots = (self.stats.downlink_slots - self.mark.downlink_slots).max(1);
         let background = self.stats.prbs_background - self.mark.prbs_background;
         self.mark.downlink_slots = self.stats.downlink_slots;

@@ -13,7 +13,7 @@ use crate::timers::EntityId;
 use core::net::IpAddr;
 use core::ops::Range;
 use queue::{DisciplineConfig, Packet, QueueConfig};
-use radio::{Channel, ChannelState};
+use radio::{Channel, ChannelState, SubBands, UplinkChannel};
 use rnis::Rnti;
 use units::{Bytes, Instant, Rng};
 
@@ -38,6 +38,17 @@ impl UeChannel {
         self.last = Some((slot, state));
         state
     }
+
+    /// The groups of PRBs in `slot`, which is not before any slot read earlier.
+    pub(crate) fn sub_bands(&mut self, frame: &Frame, slot: SlotNumber) -> Option<SubBands<'_>> {
+        self.channel.sub_bands(frame.start(slot))
+    }
+}
+
+/// The uplink of one UE, where its blocks have errors.
+pub(crate) struct UeUplink {
+    pub(crate) channel: Box<dyn UplinkChannel>,
+    pub(crate) harq: Harq,
 }
 
 /// Uplink access of one UE.
@@ -67,6 +78,7 @@ pub(crate) struct Ue {
     pub(crate) rnti: Rnti,
     pub(crate) ip: Option<IpAddr>,
     pub(crate) channel: UeChannel,
+    pub(crate) uplink: Option<UeUplink>,
     pub(crate) sdap: QfiMap,
     /// Its bearers in the cell's list.
     pub(crate) bearers: Range<usize>,
@@ -79,7 +91,9 @@ pub(crate) struct Ue {
 }
 
 impl Ue {
-    pub(crate) fn new(config: UeConfig, first_bearer: usize, rng: Rng) -> Self {
+    /// `rngs` are for HARQ of the downlink and of the uplink.
+    pub(crate) fn new(config: UeConfig, first_bearer: usize, rngs: [Rng; 2]) -> Self {
+        let [rng, uplink_rng] = rngs;
         Self {
             rnti: config.rnti,
             ip: config.ip,
@@ -88,6 +102,10 @@ impl Ue {
                 last: None,
                 accounted: 0,
             },
+            uplink: config.uplink.map(|channel| UeUplink {
+                channel,
+                harq: Harq::new(uplink_rng),
+            }),
             sdap: QfiMap::new(&config.bearers),
             bearers: first_bearer..first_bearer + config.bearers.len(),
             harq: Harq::new(rng),
@@ -98,6 +116,14 @@ impl Ue {
             average: Average::default(),
             turn: [0; 2],
             mark: ReportMark::default(),
+        }
+    }
+
+    /// The HARQ processes of a direction: the uplink's where its blocks have errors.
+    pub(crate) fn harq_mut(&mut self, direction: Direction) -> &mut Harq {
+        match (direction, &mut self.uplink) {
+            (Direction::Uplink, Some(uplink)) => &mut uplink.harq,
+            _ => &mut self.harq,
         }
     }
 }

@@ -7,22 +7,35 @@
 //! silent for the inactivity time. With configured grants (a request period of zero) it may send in
 //! the next uplink slot at any time. Opportunities of different UEs lie in successive slots.
 //!
-//! *Deviations*: blocks have the configured MCS and one layer, and are free of errors. Buffer status
-//! reports take no room. In TDD, requests may be sent in any slot.
+//! Blocks have the configured MCS and are free of errors, or follow the link budget of each UE: its power is spread
+//! over the PRBs that it is granted, of which it is granted as few as carry what it has, or as many as carry the most
+//! ([`UplinkLink::Ns3`] has another rule). A block lies on adjoining PRBs (SC-FDMA); where the carrier has groups, its
+//! SINR is that of the groups across which it lies. Retransmissions come first, on as many PRBs as before, but adaptive:
+//! where they lie may change.
+//!
+//! *Deviations*: one layer. With power headroom the MCS is by the mean of the carrier. Buffer status reports take no room. In TDD, requests may be sent in any slot. Requests and
+//! HARQ feedback have no errors, also of a UE that is out of range for data.
 
 use crate::cell::Cell;
+use crate::config::UplinkLink;
 use crate::fill::Room;
 use crate::frame::SlotNumber;
+use crate::mac::groups::{effective_sinr, groups_across, members};
 use crate::mac::scheduler::{Candidate, share_equally};
 use crate::output::Direction;
 use crate::set::IndexSet;
 use queue::Packet;
-use units::{Bytes, Duration, Instant};
+use units::{Bytes, Decibel, Duration, Instant, Mcs};
+
+/// The fewest PRBs that ns-3 grants.
+const NS3_MIN_PRB: u16 = 3;
 
 /// Uplink state of a cell.
 pub(crate) struct Uplink {
     /// UEs with data or status reports to be sent.
     pending: IndexSet,
+    /// UEs with blocks to be sent again.
+    again: IndexSet,
     /// The first slot in which one of them may send.
     wake: Option<SlotNumber>,
     /// The UE whose turn it is.
@@ -36,6 +49,7 @@ impl Uplink {
     pub(crate) fn new(ues: usize) -> Self {
         Self {
             pending: IndexSet::new(ues),
+            again: IndexSet::new(ues),
             wake: None,
             turn: 0,
             ues: Vec::with_capacity(ues),
@@ -45,6 +59,11 @@ impl Uplink {
     /// The first slot in which a UE may send.
     pub(crate) fn wake(&self) -> Option<SlotNumber> {
         self.wake
+    }
+    /// A UE has a block to be sent again, from the uplink slot `from` on.
+    pub(crate) fn send_again(&mut self, ue: usize, from: SlotNumber) {
+        self.again.insert(ue);
+        self.wake = Some(self.wake.map_or(from, |wake| wake.min(from)));
     }
 }
 
@@ -93,6 +112,7 @@ impl<P: Packet + Send> Cell<P> {
         let now = self.frame.start(slot);
         let mut ues = core::mem::take(&mut self.uplink.ues);
         let mut candidates = core::mem::take(&mut self.uplink.candidates);
+        let free = self.config.uplink.n_prb.get() - self.send_uplink_again(slot, &mut ues);
         ues.clear();
         candidates.clear();
         self.uplink.pending.collect_from(self.uplink.turn, &mut ues);
@@ -105,32 +125,168 @@ impl<P: Packet + Send> Cell<P> {
                 self.uplink.pending.remove(ue as usize);
                 continue;
             }
-            let need = self.tables.uplink_prbs_for(&self.config, demand);
-            candidates.push(Candidate::new(ue, need, 0, 0.0));
+            let all = self.config.uplink.n_prb.get();
+            let need = match self.config.uplink.link {
+                UplinkLink::Ns3 => Some(all),
+                _ => self
+                    .allocation(now, ue as usize, demand, all)
+                    .map(|it| it.prb),
+            };
+            candidates.extend(need.map(|need| Candidate::new(ue, need, 0, 0.0)));
         }
-        let turn = share_equally(&mut candidates, self.config.uplink.n_prb.get());
+        let turn = if self.config.uplink.link == UplinkLink::Ns3 {
+            self.send_equal_blocks(slot, &candidates, free)
+        } else {
+            self.send_blocks(slot, &mut candidates, free)
+        };
         if let Some(ue) = turn {
             self.uplink.turn = (ue as usize + 1) % self.ues.len();
         }
-        for candidate in candidates.iter().filter(|c| c.prb > 0) {
-            self.send_uplink_block(now, slot, candidate);
-        }
-        self.uplink.wake = ues
+        let waiting = ues
             .iter()
             .filter(|&&ue| self.uplink.pending.contains(ue as usize))
-            .map(|&ue| {
-                self.frame
-                    .next_uplink(self.ues[ue as usize].grant.usable_from.max(slot + 1))
-            })
-            .min();
+            .map(|&ue| self.ues[ue as usize].grant.usable_from.max(slot + 1));
+        let again = (!self.uplink.again.is_empty()).then_some(slot + 1);
+        let from = waiting.chain(again).min();
+        self.uplink.wake = from.map(|from| self.frame.next_uplink(from));
         self.uplink.ues = ues;
         self.uplink.candidates = candidates;
     }
 
-    fn send_uplink_block(&mut self, now: Instant, slot: SlotNumber, candidate: &Candidate) {
-        let (ue, prb) = (candidate.ue as usize, candidate.prb);
-        let bytes = self.tables.uplink_bytes(&self.config, prb);
-        let block = self.blocks.start(candidate.ue, Direction::Uplink, prb);
+    /// New blocks of candidates, each on a fair share of what is free. The UE behind which the turn goes on.
+    fn send_blocks(
+        &mut self,
+        slot: SlotNumber,
+        candidates: &mut [Candidate],
+        free: u16,
+    ) -> Option<u32> {
+        let now = self.frame.start(slot);
+        let turn = share_equally(candidates, free);
+        let mut first = self.config.uplink.n_prb.get() - free;
+        for candidate in candidates.iter().filter(|c| c.prb > 0) {
+            let ue = candidate.ue as usize;
+            let demand = self.demand(now, ue, Direction::Uplink, false);
+            // on fewer PRBs than it needs, another MCS may be right
+            if let Some(allocation) = self.allocation(now, ue, demand, candidate.prb) {
+                self.send_uplink_block(now, slot, ue, first, allocation);
+            }
+            first += candidate.prb;
+        }
+        turn
+    }
+
+    /// The same on equally many PRBs, whatever a UE needs ([`UplinkLink::Ns3`]).
+    fn send_equal_blocks(
+        &mut self,
+        slot: SlotNumber,
+        candidates: &[Candidate],
+        free: u16,
+    ) -> Option<u32> {
+        let (now, all) = (self.frame.start(slot), self.config.uplink.n_prb.get());
+        let share = all / u16::try_from(candidates.len().max(1)).unwrap_or(u16::MAX);
+        let share = share.max(NS3_MIN_PRB);
+        let (mut first, mut turn) = (all - free, None);
+        for candidate in candidates {
+            let (ue, prb) = (candidate.ue as usize, share.min(all - first));
+            if prb < NS3_MIN_PRB {
+                break;
+            }
+            if let Some(mcs) = self.worst_mcs(now, ue, first, prb) {
+                self.send_uplink_block(now, slot, ue, first, Allocation { prb, mcs });
+                first += prb;
+                turn = Some(candidate.ue);
+            }
+        }
+        turn
+    }
+
+    /// The robust MCS of the worst of some PRBs, as sounded; none where a UE is out of range or has no process.
+    fn worst_mcs(&mut self, now: Instant, ue: usize, first: u16, prb: u16) -> Option<Mcs> {
+        let across = groups_across(self.config.uplink_groups(), first, prb);
+        let uplink = self.ues[ue].uplink.as_mut()?;
+        if uplink.harq.busy >= u32::from(self.config.harq.processes) {
+            return None;
+        }
+        let state = uplink.channel.state(now);
+        let of = |group: usize| state.measured_groups.get(group).copied();
+        let worst = members(across).filter_map(of).reduce(f32::min);
+        let sinr = worst.map_or(state.measured, |it| Decibel::from_linear(f64::from(it)));
+        uplink.channel.robust_mcs(sinr)
+    }
+
+    /// The SINR of a UE whose power is on so many PRBs from `first` on; none where its blocks have no errors.
+    fn uplink_sinr(&mut self, now: Instant, ue: usize, first: u16, prb: u16) -> Option<Decibel> {
+        let layout = self.config.uplink_groups();
+        let state = self.ues[ue].uplink.as_mut()?.channel.state(now);
+        let sinr = match state.groups {
+            [] => state.sinr,
+            groups => effective_sinr(layout, groups_across(layout, first, prb), groups),
+        };
+        Some(sinr + self.tables.density(prb))
+    }
+
+    /// Blocks that were not decoded go out again, as far as there is room. How many PRBs are taken.
+    fn send_uplink_again(&mut self, slot: SlotNumber, ues: &mut Vec<u32>) -> u16 {
+        if self.uplink.again.is_empty() {
+            return 0;
+        }
+        let (now, all) = (self.frame.start(slot), self.config.uplink.n_prb.get());
+        ues.clear();
+        self.uplink.again.collect_from(self.uplink.turn, ues);
+        let mut taken = 0;
+        for &ue in &*ues {
+            let ue = ue as usize;
+            let Some(uplink) = &mut self.ues[ue].uplink else {
+                continue;
+            };
+            // one block of a UE in a slot
+            let next = uplink.harq.pending.front();
+            let Some(block) = next.copied() else {
+                continue;
+            };
+            let prb = self.blocks.get(block).prb;
+            if taken + prb > all {
+                continue;
+            }
+            uplink.harq.pending.pop_front();
+            if uplink.harq.pending.is_empty() {
+                self.uplink.again.remove(ue);
+            }
+            let sinr = self.uplink_sinr(now, ue, taken, prb);
+            taken += prb;
+            self.stats.ues[ue].uplink.retransmissions += 1;
+            self.transmit(slot, block, prb, sinr, 0.0);
+        }
+        taken
+    }
+
+    /// PRBs, at most `max`, and MCS with which a UE sends so many bytes, or as many as it can; none where it cannot.
+    fn allocation(&mut self, now: Instant, ue: usize, bytes: u64, max: u16) -> Option<Allocation> {
+        let Some(uplink) = &mut self.ues[ue].uplink else {
+            let mcs = self.config.uplink.mcs;
+            let prb = self.tables.uplink_prbs_for(mcs, bytes).min(max);
+            return Some(Allocation { prb, mcs });
+        };
+        if uplink.harq.busy >= u32::from(self.config.harq.processes) {
+            return None;
+        }
+        let measured = uplink.channel.state(now).measured;
+        let mcs = |prb| uplink.channel.mcs(measured + self.tables.density(prb));
+        best_allocation(max, bytes, mcs, |mcs, prb| {
+            self.tables.uplink_bytes(mcs, prb)
+        })
+    }
+
+    fn send_uplink_block(
+        &mut self,
+        now: Instant,
+        slot: SlotNumber,
+        ue: usize,
+        first: u16,
+        Allocation { prb, mcs }: Allocation,
+    ) {
+        let bytes = self.tables.uplink_bytes(mcs, prb);
+        let block = self.blocks.start(ue as u32, Direction::Uplink, prb);
         self.fill(
             now,
             ue,
@@ -145,17 +301,57 @@ impl<P: Packet + Send> Cell<P> {
             self.blocks.put(block);
             return;
         }
-        self.blocks.get_mut(block).is_decoded = true;
-        self.arrivals.push_back((slot + self.delivery_slots, block));
         let stats = &mut self.stats.ues[ue].uplink;
         stats.blocks += 1;
         stats.block_bytes += Bytes::new(bytes);
-        stats.prbs += u64::from(prb);
+        let sinr = self.uplink_sinr(now, ue, first, prb);
+        let stats = &mut self.stats.ues[ue].uplink;
+        if sinr.is_some() {
+            self.ues[ue].harq_mut(Direction::Uplink).busy += 1;
+            self.blocks.get_mut(block).attempts.mcs = mcs;
+            self.transmit(slot, block, prb, sinr, 0.0);
+        } else {
+            stats.prbs += u64::from(prb);
+            self.blocks.get_mut(block).is_decoded = true;
+            self.arrivals.push_back((slot + self.delivery_slots, block));
+        }
         self.ues[ue].grant.kept_until = Some(now + self.config.uplink.inactivity);
         if self.demand(now, ue, Direction::Uplink, false) == 0 {
             self.uplink.pending.remove(ue);
         }
     }
+}
+
+/// PRBs and MCS of an uplink block.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Allocation {
+    prb: u16,
+    mcs: Mcs,
+}
+
+/// The fewest PRBs that carry so many bytes, or, where no number of them up to `max` does, those that carry the most:
+/// each further PRB takes power from the others, whose MCS may fall. None where no MCS is possible on any number.
+fn best_allocation(
+    max: u16,
+    bytes: u64,
+    mcs: impl Fn(u16) -> Option<Mcs>,
+    carried: impl Fn(Mcs, u16) -> u64,
+) -> Option<Allocation> {
+    let mut best = None;
+    for prb in 1..=max {
+        let Some(mcs) = mcs(prb) else {
+            continue;
+        };
+        let carries = carried(mcs, prb);
+        let allocation = Allocation { prb, mcs };
+        if carries >= bytes {
+            return Some(allocation);
+        }
+        if best.is_none_or(|(most, _)| carries > most) {
+            best = Some((carries, allocation));
+        }
+    }
+    best.map(|(_, allocation)| allocation)
 }
 
 #[cfg(test)]
@@ -172,5 +368,26 @@ mod tests {
         assert_eq!(next(ms(1), 3), ms(3));
         assert_eq!(next(ms(4), 3), ms(13));
         assert_eq!(next(ms(4), 13), ms(13));
+    }
+
+    /// A UE whose power reaches MCS 10 on one PRB, 5 on up to three and none on more; a block carries its MCS times its
+    /// PRBs.
+    #[test]
+    fn power_limits_the_prbs_of_a_grant() {
+        let mcs = |prb| match prb {
+            1 => Some(Mcs::new(10)),
+            2 | 3 => Some(Mcs::new(5)),
+            _ => None,
+        };
+        let best = |max, bytes| {
+            let carried = |mcs: Mcs, prb| u64::from(mcs.get()) * u64::from(prb);
+            best_allocation(max, bytes, mcs, carried).map(|it| (it.prb, it.mcs.get()))
+        };
+        assert_eq!(best(100, 8), Some((1, 10)));
+        assert_eq!(best(100, 12), Some((3, 5)));
+        // more than it can: the most that it can, on the fewest PRBs
+        assert_eq!(best(100, 99), Some((3, 5)));
+        assert_eq!(best(2, 99), Some((1, 10)));
+        assert_eq!(best_allocation(9, 1, |_| None, |_, _| 1), None);
     }
 }

@@ -122,6 +122,7 @@ impl<P: Packet + Send> CellAccess<P> {
                 rnti: rnti(index),
                 ip: address(index),
                 channel: channel::channel(ue, &spec.config, run, &streams)?,
+                uplink: channel::uplink(ue, &spec.config, run, &streams)?,
                 bearers: ue.bearers.clone(),
             });
         }

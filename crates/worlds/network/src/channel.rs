@@ -5,8 +5,9 @@ use radio::moving::MovingRadio;
 use radio::trace::{CellParameters, Playback, Trace};
 use radio::{
     Channel, ConstantChannel, ConstantLoad, ConstantSinr, Fades, LinkAdaptation, RandomLoad,
+    SoundedUplink, UplinkChannel,
 };
-use ran::{Background, CellConfig};
+use ran::{Background, CellConfig, SubBands};
 use scenario::{CellSpec, ChannelSpec, LoadSpec, UeSpec};
 use std::sync::Arc;
 use units::{Duration, Streams};
@@ -72,10 +73,13 @@ pub fn channel(
             .map_err(|e| error(e.to_string()))?,
         ChannelSpec::Moving(moving) => {
             let streams = streams.child("ue").child(&ue.name);
-            let radio = moving
+            let mut radio = moving
                 .placed(run, streams.stream("place"))
                 .and_then(|radio| MovingRadio::new(&radio, run, &streams.child("radio")))
                 .map_err(|e| error(e.to_string()))?;
+            if cell.sub_bands != SubBands::None {
+                radio.divide(cell.prb_groups(), cell.rat.sub_carrier_spacing());
+            }
             let channel = LinkAdaptation::new(radio, moving.adaptation);
             Box::new(channel.map_err(|e| error(e.to_string()))?)
         }
@@ -85,6 +89,46 @@ pub fn channel(
             ));
         }
     })
+}
+
+/// The uplink of a UE whose blocks have errors; none where they have not. Place, line of sight and shadowing are the
+/// downlink's; fading is so where the carrier is.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn uplink(
+    ue: &UeSpec,
+    cell: &CellConfig,
+    run: Duration,
+    streams: &Streams,
+) -> Result<Option<Box<dyn UplinkChannel>>, Error> {
+    let ChannelSpec::Moving(moving) = &ue.channel else {
+        return Ok(None);
+    };
+    let Some(uplink) = &moving.uplink else {
+        return Ok(None);
+    };
+    let error = |problem: String| Error::Channel {
+        ue: ue.name.clone(),
+        problem,
+    };
+    let streams = streams.child("ue").child(&ue.name);
+    let downlink = moving
+        .placed(run, streams.stream("place"))
+        .map_err(|e| error(e.to_string()))?;
+    let radio_streams = streams.child("radio");
+    let fading = match uplink.carrier == downlink.carrier {
+        true => radio_streams.stream("fading"),
+        false => radio_streams.stream("fading/up"),
+    };
+    let radio = uplink.beside(&downlink);
+    let mut radio = MovingRadio::with_fading(&radio, run, &radio_streams, fading)
+        .map_err(|e| error(e.to_string()))?;
+    if cell.sub_bands != SubBands::None {
+        radio.divide(cell.uplink_groups(), cell.rat.sub_carrier_spacing());
+    }
+    let channel = SoundedUplink::new(radio, moving.adaptation);
+    Ok(Some(Box::new(channel.map_err(|e| error(e.to_string()))?)))
 }
 
 /// The load of the cell that belongs to no UE.

@@ -280,6 +280,8 @@ pub struct CdbeSpec {
     pub timestamp_tick: Duration,
     /// How often a modem reports the link to its client, above zero.
     pub radio_period: Duration,
+    /// Whether clients of CQIC subtract block errors.
+    pub cqic_subtracts_errors: bool,
     /// Round-trip time that clients of UDP flows reckon with, above zero.
     pub udp_rtt: Duration,
     /// When a host on the way removes reports from acknowledgements, if ever.

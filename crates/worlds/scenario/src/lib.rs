@@ -50,7 +50,7 @@ pub use experiment::{
 pub use keys::{Fallback, Key, Kind, Range, Section, keys, markdown};
 pub use load::Embedded;
 pub use metric::Metric;
-pub use moving::{MovingSpec, Placement};
+pub use moving::{MovingSpec, Placement, UplinkRadio};
 pub use multipath::tunnel::Carrier;
 pub use observer::{Observer, Observers};
 pub use output::{Manifest, ManifestPoint, OutputError, ResultFolder};

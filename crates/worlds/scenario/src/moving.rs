@@ -6,9 +6,10 @@
 
 use radio::LinkAdaptationConfig;
 use radio::moving::{
-    Metres, Mobility, MovingRadioConfig, MovingRadioError, Position, RangeWarning, Speed, Waypoint,
+    LinkBudgetConfig, Metres, Mobility, MovingRadioConfig, MovingRadioError, Position,
+    RangeWarning, Speed, Waypoint,
 };
-use units::{Duration, Rng};
+use units::{Duration, Hertz, Rng};
 
 /// Places that are drawn before a user is without one.
 const MAX_DRAWS: u32 = 1_000;
@@ -18,12 +19,37 @@ const MAX_DRAWS: u32 = 1_000;
 pub struct MovingSpec {
     /// The radio. Its mobility is the way before it is placed.
     pub radio: MovingRadioConfig,
+    /// The way back, where it has a link budget.
+    pub uplink: Option<UplinkRadio>,
     /// What is random about the way.
     pub placement: Placement,
     /// The speed is drawn, uniformly between that of the way and this.
     pub fastest: Option<Speed>,
     /// How MCS follow from SINR.
     pub adaptation: LinkAdaptationConfig,
+}
+
+/// What the uplink of a moving user has of its own: the antennas, their places and what is between them are those of
+/// the downlink.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UplinkRadio {
+    /// Its carrier.
+    pub carrier: Hertz,
+    /// From the user to the base station.
+    pub budget: LinkBudgetConfig,
+}
+
+impl UplinkRadio {
+    /// The radio back from where that of the downlink is. An interferer is near the user, and not heard by the base
+    /// station.
+    pub fn beside(&self, downlink: &MovingRadioConfig) -> MovingRadioConfig {
+        MovingRadioConfig {
+            carrier: self.carrier,
+            budget: self.budget,
+            interferer: None,
+            ..downlink.clone()
+        }
+    }
 }
 
 /// What is random about where a user is.

@@ -26,7 +26,8 @@
 //!   modem learns both from the downlink control channel.
 //! - The window is 100 ms ([`Config::window`]); no text names one.
 //! - Block errors are those of first transmissions, found as the part of the PRBs' capacity that
-//!   carried no new block; at most a half.
+//!   carried no new block; at most a half. Whether CQIC subtracts them is not stated either: the paper of CDBE has it
+//!   that its estimate leaves retransmissions out; [`Config::subtracts_errors`] is both readings.
 
 use crate::{Arrival, RateReport, RateReporter, Reporter};
 use rnis::{LinkQuality, RadioReport, UeReport};
@@ -47,6 +48,9 @@ pub struct Config {
     pub initial_report: RateReport,
     /// Time over which PRBs and block errors are averaged; > 0.
     pub window: Duration,
+    /// Whether what HARQ sends again is subtracted. Without it the rate is what the scheduled blocks could carry if
+    /// each got through.
+    pub subtracts_errors: bool,
 }
 
 impl Default for Config {
@@ -54,6 +58,7 @@ impl Default for Config {
         Self {
             initial_report: RateReport::new(crate::cdbe::INITIAL_REPORT),
             window: Duration::from_millis(100),
+            subtracts_errors: true,
         }
     }
 }
@@ -192,7 +197,10 @@ impl RateReporter for Client {
         let n_prb = report.cell.n_prb;
         let prb = attainable_prb(self.periods.iter());
         let prb = Prb::new(u16::try_from(prb).unwrap_or(u16::MAX)).min(n_prb);
-        let errors = block_errors(self.periods.iter());
+        let errors = match self.config.subtracts_errors {
+            true => block_errors(self.periods.iter()),
+            false => 0,
+        };
         let tbs = carried(ue.quality, prb, n_prb);
         self.rate = RateReport::saturating(mac_rate(tbs, period.slots, period.time, errors));
     }
@@ -282,6 +290,11 @@ mod tests {
         let third = carried(small.ues[0].quality, Prb::new(33), Prb::new(100));
         // nothing of its PRB carried a new block: half is the most that is accepted
         assert_eq!(u64::from(rate_of(&mut client, &small)), third * 1_000 / 2);
+        let mut client = Client::new(Config {
+            subtracts_errors: false,
+            ..Config::default()
+        });
+        assert_eq!(u64::from(rate_of(&mut client, &small)), third * 1_000);
     }
 
     #[test]

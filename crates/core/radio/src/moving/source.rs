@@ -16,7 +16,8 @@ use super::mobility::{Leg, Track};
 use super::path_loss::{PathLossModel, RangeWarning, Sight};
 use super::shadowing::LinkShadowing;
 use crate::adaptation::{SinrSample, SinrSource};
-use units::{Decibel, Duration, Instant, Streams};
+use crate::groups::PrbGroups;
+use units::{Decibel, Duration, Hertz, Instant, Rng, Streams};
 
 /// Way after which place and all that follows from it are looked at again, m.
 const STEP: f64 = 0.05;
@@ -66,6 +67,10 @@ pub struct MovingRadio {
     next: Instant,
     /// What was seen there, unless it is still to be worked out.
     reception: Option<Reception>,
+    /// Groups of PRBs, where the carrier is divided.
+    groups: Option<PrbGroups>,
+    /// SINR of the groups, linear, of the last answer.
+    group_sinr: Vec<f32>,
     /// The last answer.
     last: Option<SinrSample>,
 }
@@ -88,6 +93,20 @@ impl MovingRadio {
         run: Duration,
         streams: &Streams,
     ) -> Result<Self, MovingRadioError> {
+        Self::with_fading(config, run, streams, streams.stream("fading"))
+    }
+
+    /// The same, whose fading draws from another stream: a second carrier between the same antennas, whose places,
+    /// line of sight and shadowing are those of the first.
+    ///
+    /// # Errors
+    /// As [`MovingRadioConfig::check`].
+    pub fn with_fading(
+        config: &MovingRadioConfig,
+        run: Duration,
+        streams: &Streams,
+        fading: Rng,
+    ) -> Result<Self, MovingRadioError> {
         let warnings = config.check(run)?;
         let budget = LinkBudget::new(config.budget)?;
         let model = config.model()?;
@@ -97,7 +116,7 @@ impl MovingRadio {
             config.doppler,
             config.carrier,
             config.budget.bandwidth,
-            streams.stream("fading"),
+            fading,
         )?;
         let interferer = match config.interferer {
             Some(interferer) => Some(Interference {
@@ -133,10 +152,20 @@ impl MovingRadio {
             seen: Instant::ZERO,
             next: Instant::ZERO,
             reception: None,
+            groups: None,
+            group_sinr: Vec::new(),
             last: None,
         };
         this.set_out();
         Ok(this)
+    }
+
+    /// Divides the carrier into groups of PRBs, each with an SINR of its own.
+    pub fn divide(&mut self, groups: PrbGroups, sub_carrier_spacing: Hertz) {
+        self.groups = Some(groups);
+        if let Some(fading) = &mut self.fading {
+            fading.divide(&groups.offsets(sub_carrier_spacing));
+        }
     }
 
     /// In what its path loss model is extrapolated, each once.
@@ -255,6 +284,17 @@ impl MovingRadio {
             }
             None => 10.0 * mean.log10(),
         };
+        if let Some(groups) = self.groups {
+            self.group_sinr.clear();
+            match &self.fading {
+                Some(fading) => {
+                    let powers = fading.group_powers().iter();
+                    self.group_sinr
+                        .extend(powers.map(|power| mean as f32 * power));
+                }
+                None => self.group_sinr.resize(groups.count(), mean as f32),
+            }
+        }
         SinrSample {
             sinr: Decibel::new(sinr.max(MIN_SINR)),
             holds_until,
@@ -362,6 +402,13 @@ impl SinrSource for MovingRadio {
                 sample
             }
         }
+    }
+
+    fn groups(&mut self, at: Instant) -> &[f32] {
+        if self.groups.is_some() {
+            self.sinr(at);
+        }
+        &self.group_sinr
     }
 }
 

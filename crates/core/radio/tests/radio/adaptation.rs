@@ -396,3 +396,60 @@ fn compare_with_search(config: LinkAdaptationConfig) -> u32 {
     }
     changes
 }
+
+/// Two groups, one of which changes at 20 ms.
+struct TwoGroups([f32; 2]);
+
+impl SinrSource for TwoGroups {
+    fn sinr(&mut self, at: Instant) -> SinrSample {
+        let change = Instant::ZERO + Duration::from_millis(20);
+        self.0[1] = if at < change { 100.0 } else { 1.0 };
+        SinrSample {
+            sinr: Decibel::new(15.0),
+            holds_until: if at < change { change } else { Instant::MAX },
+        }
+    }
+    fn groups(&mut self, at: Instant) -> &[f32] {
+        self.sinr(at);
+        &self.0
+    }
+}
+
+/// CQI of groups travel as that of the carrier does: measured at 20 ms, used from 28 ms on. The SINR is that of now.
+#[test]
+fn groups_have_reports_of_their_own() {
+    let mut channel = LinkAdaptation::new(TwoGroups([100.0, 100.0]), lte()).unwrap();
+    let of = |db| {
+        LinkAdaptation::constant(Decibel::new(0.0), lte())
+            .unwrap()
+            .cqi(Decibel::new(db))
+    };
+    let (good, bad) = (of(20.0), of(0.0));
+    assert!(good > bad);
+    for (ms, cqi, sinr) in [(19, good, 100.0), (27, good, 1.0), (28, bad, 1.0)] {
+        let bands = channel.sub_bands(at(ms)).unwrap();
+        assert_eq!((bands.cqi[0], bands.cqi[1]), (good, cqi), "{ms} ms");
+        assert!((bands.sinr[1] - sinr).abs() < 1e-6);
+        assert_eq!(channel.state(at(ms), SLOT).cqi, of(15.0));
+    }
+    let mut flat = LinkAdaptation::constant(Decibel::new(15.0), lte()).unwrap();
+    assert!(flat.sub_bands(Instant::ZERO).is_none());
+}
+
+/// ns-3's rule: log2(1 + SINR / 5.53) bits. CQI 1 (0.1523) from -2.1 dB on, CQI 15 (5.5547) from 24.2 dB on; the mean of
+/// CQI 1 and 15 is 2.853, above CQI 10 (2.7305).
+#[test]
+fn efficiency_decides_robust_and_mean_cqi() {
+    let mut channel = LinkAdaptation::new(TwoGroups([100.0, 100.0]), lte()).unwrap();
+    let rule = channel.sub_bands(at(0)).unwrap().rule;
+    let robust = |db| rule.robust_cqi(Decibel::new(db)).get();
+    assert_eq!(
+        [robust(-2.3), robust(-2.0), robust(24.0), robust(24.3)],
+        [0, 1, 14, 15]
+    );
+    let mean = |cqis: &[u8]| rule.mean(cqis.iter().map(|cqi| Cqi::new(*cqi))).get();
+    assert_eq!(
+        [mean(&[1, 15]), mean(&[7, 7, 7]), mean(&[0, 0])],
+        [10, 7, 0]
+    );
+}

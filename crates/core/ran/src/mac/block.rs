@@ -33,6 +33,8 @@ pub(crate) struct Block {
     pub(crate) direction: Direction,
     pub(crate) chunks: Vec<Chunk>,
     pub(crate) prb: u16,
+    /// The groups of PRBs of its first transmission, one bit each, where the carrier is scheduled by them.
+    pub(crate) groups: u32,
     /// Whether the last transmission was decoded.
     pub(crate) is_decoded: bool,
     pub(crate) attempts: Attempts,
@@ -85,12 +87,14 @@ impl Pool<Block> {
             direction,
             chunks: Vec::new(),
             prb,
+            groups: 0,
             is_decoded: false,
             attempts: Attempts::default(),
         };
         let id = self.take(empty);
         let block = self.get_mut(id);
         (block.ue, block.direction, block.prb) = (ue, direction, prb);
+        block.groups = 0;
         block.is_decoded = false;
         block.attempts = Attempts::default();
         block.chunks.clear();

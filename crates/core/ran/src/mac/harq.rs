@@ -9,7 +9,7 @@
 //! taken for a logistic function of the slope below, moved by the gain of n equal transmissions.
 //!
 //! *Deviations*: a retransmission keeps the MCS and, where they are free, the number of PRBs. An ACK
-//! is never read as NACK. Uplink blocks are free of errors.
+//! is never read as NACK.
 
 use crate::config::Combining;
 use radio::BlerCurves;
@@ -96,7 +96,7 @@ fn repeated_error_rate(bler: f64, failed: u8, combining: Combining) -> f64 {
     odds / (1.0 + odds)
 }
 
-/// The downlink processes of one UE.
+/// The processes of one UE in one direction.
 #[derive(Debug)]
 pub(crate) struct Harq {
     pub(crate) rng: Rng,

@@ -2,8 +2,8 @@
 //!
 //! Round robin shares equally, by water-filling: no UE gets more than it needs, and what one leaves
 //! is shared by the others; PRBs that cannot be divided go round. Proportional fair and maximum rate
-//! serve UEs in the order of a metric, each as far as it needs (frequency-flat channels, so that all
-//! PRBs are alike): the rate now over the average rate (Jalali, Padovani, Pankaj: Data throughput of
+//! serve UEs in the order of a metric, each as far as it needs (all PRBs are alike; where they are not,
+//! see `groups.rs`): the rate now over the average rate (Jalali, Padovani, Pankaj: Data throughput of
 //! CDMA-HDR, VTC 2000), or the rate now. Candidates of the same metric are served in rotation.
 
 use crate::config::SchedulerKind;
@@ -12,7 +12,7 @@ use units::Duration;
 
 /// Minimum average rate, bytes a slot: a UE that was never served has a large metric, not an
 /// infinite one.
-const MIN_AVERAGE: f64 = 1e-3;
+pub(crate) const MIN_AVERAGE: f64 = 1e-3;
 
 /// A UE that has something to send.
 #[derive(Clone, Copy, Debug)]

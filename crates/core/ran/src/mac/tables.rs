@@ -4,7 +4,7 @@ use crate::check::ConfigError;
 use crate::config::CellConfig;
 use crate::frame::SYMBOLS;
 use radio::{BlerCurves, Link, TbsTable};
-use units::{Bytes, Prb};
+use units::{Bytes, Decibel, Mcs, Prb};
 
 /// Tables of one cell.
 pub(crate) struct Tables {
@@ -12,6 +12,8 @@ pub(crate) struct Tables {
     uplink: TbsTable,
     pub(crate) curves: BlerCurves,
     n_prb: u64,
+    /// By PRBs: the whole uplink carrier over them.
+    density: Vec<Decibel>,
 }
 
 impl Tables {
@@ -27,6 +29,10 @@ impl Tables {
             curves: BlerCurves::new(config.bler, config.mcs_table)
                 .map_err(|error| radio(error.to_string()))?,
             n_prb: config.n_prb.get().into(),
+            density: (0..=config.uplink.n_prb.get())
+                .map(|prb| f64::from(config.uplink.n_prb.get()) / f64::from(prb))
+                .map(Decibel::from_linear)
+                .collect(),
         })
     }
 
@@ -72,13 +78,16 @@ impl Tables {
         }
     }
     /// Bytes of an uplink grant.
-    pub(crate) fn uplink_bytes(&self, config: &CellConfig, prb: u16) -> u64 {
-        self.uplink.bytes(config.uplink.mcs, Prb::new(prb)).get()
+    pub(crate) fn uplink_bytes(&self, mcs: Mcs, prb: u16) -> u64 {
+        self.uplink.bytes(mcs, Prb::new(prb)).get()
     }
     /// The fewest uplink PRBs that carry `bytes`, or all of the carrier.
-    pub(crate) fn uplink_prbs_for(&self, config: &CellConfig, bytes: u64) -> u16 {
-        self.uplink
-            .prbs_for(config.uplink.mcs, Bytes::new(bytes))
-            .get()
+    pub(crate) fn uplink_prbs_for(&self, mcs: Mcs, bytes: u64) -> u16 {
+        self.uplink.prbs_for(mcs, Bytes::new(bytes)).get()
+    }
+    /// By how much the SINR of a UE is higher if its power is spread over so many PRBs (above zero) instead of the
+    /// whole uplink carrier.
+    pub(crate) fn density(&self, prb: u16) -> Decibel {
+        self.density[usize::from(prb)]
     }
 }

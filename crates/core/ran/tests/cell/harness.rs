@@ -85,6 +85,7 @@ pub fn sinr(mcs: u8, db: f64) -> Link {
 pub fn ue(rnti: u16, channel: impl Channel + 'static, bearers: Vec<BearerConfig>) -> UeConfig {
     UeConfig {
         rnti: Rnti(rnti),
+        uplink: None,
         ip: None,
         channel: Box::new(channel),
         bearers,

@@ -3,6 +3,7 @@
 mod capacity;
 mod config;
 mod fairness;
+mod groups;
 mod harness;
 mod harq;
 mod latency;
@@ -10,3 +11,4 @@ mod layers;
 mod properties;
 mod recorded;
 mod reports;
+mod uplink;

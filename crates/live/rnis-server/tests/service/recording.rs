@@ -45,6 +45,7 @@ pub fn reports(count: u64) -> Vec<RadioReport> {
     let bearer = BearerConfig::am(config.rat, Capacity::Bytes(Bytes::new(1_000_000)));
     let ue = |number: u8| UeConfig {
         rnti: Rnti(17_920 + u16::from(number)),
+        uplink: None,
         ip: Some([10, 45, 0, number].into()),
         channel: Box::new(Wave {
             period: Duration::from_millis(20 * u64::from(number)),

@@ -164,7 +164,7 @@ fn goodputs(results: &Results) -> Vec<Claim> {
                     cell.at_least(min).beyond(cell.above(min + 0.05), easier)
                 }),
             )
-            .note("all flows are in range here"),
+            .note("users that are out of range for a while lower it"),
         );
     }
     claims

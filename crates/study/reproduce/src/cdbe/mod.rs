@@ -2,6 +2,7 @@
 //! network", WiMob 2018, sections III-B and V.
 
 mod beyond;
+mod cell;
 mod curves;
 mod downloads;
 mod lte;
@@ -46,6 +47,7 @@ pub(crate) static SYSTEM: System = System {
         wired::SECTION,
         lte::SECTION,
         downloads::SECTION,
+        cell::SECTION,
         curves::ONE_RUN,
         curves::DISTRIBUTIONS,
         sharing::SECTION,

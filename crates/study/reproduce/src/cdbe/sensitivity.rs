@@ -41,8 +41,16 @@ fn letter(key: &str) -> &'static str {
     }
 }
 
+/// In the cell up to version 0.2 (see `cell.rs`): users that are out of range for a while cover small differences.
 fn at(size: &str, key: &'static str, value: &str) -> Experiment {
-    Experiment::of("cdbe/downloads")
+    super::cell::EARLIER
+        .iter()
+        .copied()
+        .flatten()
+        .fold(
+            Experiment::of("cdbe/downloads"),
+            |experiment, (key, value)| experiment.set(key, *value),
+        )
         .set("cc", "cdbe")
         .set("size", size)
         .set("mode", "paper")
@@ -90,7 +98,8 @@ fn report(extent: &Extent, results: &Results) -> Part {
     ];
     Part {
         text: format!(
-            "Mode `paper`, one constant turned at a time, the others as preset ({DROPS} drops at most). In brackets \
+            "Mode `paper`, one constant turned at a time, the others as preset ({DROPS} drops at most), in the cell up to \
+             version 0.2: users that are out of range for a while would cover small differences. In brackets \
              what the paper does state.\n\n{}",
             markdown::table(&heads, rows)
         ),

@@ -2,12 +2,16 @@
 
 use super::Fallback::{Absent, ByRat, Preset, Required, Value};
 use super::Kind::{
-    BitRate, Capacity, Choice, Count, Duration, Frequency, List, Number, Table, Text,
+    BitRate, Capacity, Choice, Count, Decibel, Duration, Frequency, List, Number, Power, Table,
+    Text,
 };
 use super::Range::{Any, Positive, Within};
 use super::top::FASTEST;
 use super::{Key, Section, key};
-use ran::{Combining, SchedulerKind};
+use ran::{Combining, SchedulerKind, SubBands, UplinkLink};
+
+/// What decides on MCS and errors of the uplink.
+const UPLINK_LINKS: &[&str] = &["fixed-mcs", "budget"];
 
 /// Policies from CQI to MCS, as base stations have them.
 pub(super) const POLICY: Key = key(
@@ -128,6 +132,16 @@ pub(super) static SECTIONS: &[Section] = &[
                 Value("100 ms"),
                 Within(1e-3, 1000.0),
                 "Proportional fair: forgetting time of the average rate.",
+            ),
+            key(
+                "sub-bands",
+                Choice(&SubBands::NAMES),
+                Value("none"),
+                Any,
+                "Whether the downlink is scheduled by groups of PRBs (TS 36.213 Table 7.1.6.1-1, TS 38.214 Table \
+                 5.1.2.2.1-1), each with the CQI and SINR that the fading of a moving channel gives it, and which MCS a \
+                 block on several groups has: that of the `mean` of their CQIs' efficiencies, or of the `worst` CQI, as \
+                 in ns-3.",
             ),
             key(
                 "tdd-pattern",
@@ -303,6 +317,45 @@ pub(super) static SECTIONS: &[Section] = &[
                 },
                 Within(0.0, 31.0),
                 "MCS of uplink blocks, of the downlink's table.",
+            ),
+            key(
+                "link",
+                Choice(UPLINK_LINKS),
+                Value("fixed-mcs"),
+                Any,
+                "`fixed-mcs`: blocks have the MCS `mcs`, and no errors. `budget`: MCS and errors follow from the SINR \
+                 at the base station, by the user's power and path loss; all users need moving channels, whose keys \
+                 (policy, times of reports, target) hold for the uplink too.",
+            ),
+            key(
+                "frequency",
+                Frequency,
+                Absent("the downlink's"),
+                Within(4.0e8, 7.1e10),
+                "With `budget`: the uplink's carrier. One of its own has fading of its own.",
+            ),
+            key(
+                "transmit-power",
+                Power,
+                Value("23 dBm"),
+                super::moving::POWERS,
+                "With `budget`: a user's power, over the PRBs that it is granted (TS 36.101 Table 6.2.2-1: 23 dBm).",
+            ),
+            key(
+                "noise-figure",
+                Decibel,
+                Value("5 dB"),
+                Within(0.0, 100.0),
+                "With `budget`: noise figure of the base station's receiver (ns-3: 5 dB).",
+            ),
+            key(
+                "mcs-from",
+                Choice(&UplinkLink::MCS_FROM),
+                Value("power-headroom"),
+                Any,
+                "With `budget`: `power-headroom`: a user is granted as few PRBs as carry what it has, or as many as carry \
+                 the most, at the MCS of the SINR on these; `ns3`: equally many PRBs for each user, and the MCS that ns-3 \
+                 has for the worst of them with the power spread over the whole carrier.",
             ),
             key(
                 "sr-period",

@@ -17,7 +17,7 @@ const COORDINATES: Range = Within(-100_000.0, 100_000.0);
 /// Heights of antennas and buildings.
 const HEIGHTS: Range = Within(0.01, 10_000.0);
 /// Powers that radios have, dBm.
-const POWERS: Range = Within(-100.0, 100.0);
+pub(super) const POWERS: Range = Within(-100.0, 100.0);
 /// Gains of antennas, dB.
 const GAINS: Range = Within(-100.0, 100.0);
 

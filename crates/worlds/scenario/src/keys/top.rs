@@ -434,6 +434,13 @@ pub(super) static SECTIONS: &[Section] = &[
                 "How often a modem reports the link to its client (`cqic`).",
             ),
             key(
+                "cqic-block-errors",
+                Choice(&["subtracted", "ignored"]),
+                Value("subtracted"),
+                Any,
+                "Whether a client of CQIC subtracts from its rate what HARQ sends again.",
+            ),
+            key(
                 "udp-rtt",
                 Duration,
                 Absent("the path's `rtt`"),

@@ -1,5 +1,6 @@
 //! The radio cell.
 
+use super::site::UplinkBudget;
 use super::{Access, queues, site};
 use crate::document::Node;
 use crate::error::{Checked, fault};
@@ -8,7 +9,9 @@ use crate::reader::{Frequency, Reader};
 use crate::resolved::ResolvedValue;
 use crate::source::Position;
 use radio::{BandwidthError, Carrier, FrequencyRange, McsTable};
-use ran::{CellConfig, Combining, HarqConfig, Rat, SchedulerKind, UplinkConfig};
+use ran::{
+    CellConfig, Combining, HarqConfig, Rat, SchedulerKind, SubBands, UplinkConfig, UplinkLink,
+};
 use rnis::CellId;
 use units::{BitRate, Hertz, Mcs, Prb};
 
@@ -33,6 +36,7 @@ pub(super) fn read(top: &mut Reader<'_>, node: &Node) -> Checked<Access> {
         config.data_re_per_prb = data_re(&mut reader)?;
     }
     config.scheduler = scheduler(&mut reader)?;
+    config.sub_bands = SubBands::from_name(reader.choice("sub-bands")?).unwrap_or(SubBands::None);
     config.tdd_pattern = reader.text("tdd-pattern")?;
     config.bler = bler(&mut reader, config.mcs_table)?;
     config.downlink_processing =
@@ -43,12 +47,13 @@ pub(super) fn read(top: &mut Reader<'_>, node: &Node) -> Checked<Access> {
     config.n3_rate = reader.optional::<BitRate>("n3-rate")?;
     config.n3_buffer = reader.capacity("n3-buffer")?;
     config.harq = harq(&mut reader, config.harq)?;
-    config.uplink = uplink(&mut reader, &config)?;
+    let (uplink, uplink_budget) = uplink(&mut reader, &config)?;
+    config.uplink = uplink;
     config.queues = queues::read(&mut reader, &config)?;
     if let Err(error) = config.check() {
         return Err(fault(node.at, error.to_string()));
     }
-    let site = site::read(&mut reader, &config, carrier)?;
+    let site = site::read(&mut reader, &config, carrier, uplink_budget)?;
     let (background, background_trace) = background(&mut reader, n_prb)?;
     top.put("cell", ResolvedValue::Table(reader.finish()));
     Ok(Access::Cell {
@@ -257,7 +262,11 @@ fn harq(cell: &mut Reader<'_>, preset: HarqConfig) -> Checked<HarqConfig> {
     Ok(harq)
 }
 
-fn uplink(cell: &mut Reader<'_>, config: &CellConfig) -> Checked<UplinkConfig> {
+/// The uplink, and where it has a link budget, what that is made of.
+fn uplink(
+    cell: &mut Reader<'_>,
+    config: &CellConfig,
+) -> Checked<(UplinkConfig, Option<UplinkBudget>)> {
     let preset = config.uplink;
     let mut reader = Reader::open(
         "cell.uplink",
@@ -265,16 +274,30 @@ fn uplink(cell: &mut Reader<'_>, config: &CellConfig) -> Checked<UplinkConfig> {
         cell.given("uplink"),
         cell.at(),
     )?;
-    let uplink = UplinkConfig {
+    let mut uplink = UplinkConfig {
         n_prb: Prb::new(reader.count_or("n-prb", preset.n_prb.get())?),
         mcs: Mcs::new(reader.count_or("mcs", preset.mcs.get())?),
         sr_period: reader.quantity_or("sr-period", preset.sr_period)?,
         grant_delay: reader.quantity_or("grant-delay", preset.grant_delay)?,
         inactivity: reader.quantity_or("inactivity", preset.inactivity)?,
+        link: preset.link,
     };
+    let budget = UplinkBudget {
+        carrier: reader.optional::<Frequency>("frequency")?.map(|it| it.0),
+        transmit_power: reader.quantity("transmit-power")?,
+        noise_figure: reader.quantity("noise-figure")?,
+    };
+    let measured = match reader.choice("mcs-from")? {
+        "ns3" => UplinkLink::Ns3,
+        _ => UplinkLink::PowerHeadroom,
+    };
+    let is_measured = reader.choice("link")? == "budget";
+    if is_measured {
+        uplink.link = measured;
+    }
     check_mcs(uplink.mcs, config.mcs_table, reader.place("mcs"))?;
     cell.put("uplink", ResolvedValue::Table(reader.finish()));
-    Ok(uplink)
+    Ok((uplink, is_measured.then_some(budget)))
 }
 
 /// That an MCS is in the table.

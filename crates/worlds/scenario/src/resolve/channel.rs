@@ -38,6 +38,13 @@ pub(super) fn read(
             "the mobility of {name} does nothing: its channel is \"{kind}\", which does not move"
         ));
     }
+    if site.uplink.is_some() && kind != "moving" {
+        return Err(fault(
+            node.at,
+            format!("the channel of {name} is \"{kind}\", which has no link budget for the uplink"),
+        )
+        .allowed("expected kind = \"moving\", or link = \"fixed-mcs\" in [cell.uplink]"));
+    }
     let spec = match kind {
         "constant-mcs" => constant_mcs(&mut reader, cell)?,
         "constant-cqi" => constant_cqi(&mut reader, cell)?,

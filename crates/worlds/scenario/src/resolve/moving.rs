@@ -1,8 +1,8 @@
 //! Moving channels and how users move.
 
-use super::site::Site;
+use super::site::{Site, UplinkSite};
 use crate::error::{Checked, Fault, fault};
-use crate::moving::{MovingSpec, Placement};
+use crate::moving::{MovingSpec, Placement, UplinkRadio};
 use crate::reader::{Frequency, Reader};
 use crate::resolved::ResolvedValue;
 use crate::source::Position;
@@ -217,8 +217,21 @@ pub(super) fn channel(
     let at = way.at;
     let radio = radio(reader, site, carrier, way.mobility)?;
     let adaptation = adaptation(reader, cell)?;
+    let uplink = site
+        .uplink
+        .map(|UplinkSite { budget, bandwidth }| UplinkRadio {
+            carrier: budget.carrier.unwrap_or(carrier),
+            budget: LinkBudgetConfig {
+                transmit_power: budget.transmit_power,
+                transmit_gain: radio.budget.receive_gain,
+                receive_gain: radio.budget.transmit_gain,
+                noise_figure: budget.noise_figure,
+                bandwidth,
+            },
+        });
     let spec = MovingSpec {
         radio,
+        uplink,
         placement: way.placement,
         fastest: way.fastest,
         adaptation,
@@ -227,7 +240,12 @@ pub(super) fn channel(
     // what a run will draw is not known here, but whether there is anything to be drawn
     let placed = spec.placed(run, Streams::new(0).stream("check"));
     placed
-        .and_then(|radio| radio.check(run))
+        .and_then(|radio| {
+            if let Some(uplink) = &spec.uplink {
+                uplink.beside(&radio).check(run)?;
+            }
+            radio.check(run)
+        })
         .map_err(|error| located(&error, spec.placement, reader, site, at))?;
     let warnings = spec.warnings(run);
     Ok((spec, warnings))

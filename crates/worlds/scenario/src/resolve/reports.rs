@@ -87,6 +87,7 @@ pub(super) fn cdbe(
         initial_report: RateReport::of(reader.quantity("initial-report")?),
         timestamp_tick: reader.quantity("timestamp-tick")?,
         radio_period: reader.quantity("radio-period")?,
+        cqic_subtracts_errors: reader.choice("cqic-block-errors")? == "subtracted",
         udp_rtt: reader.quantity_or("udp-rtt", rtt)?,
         stripped: outage(&mut reader, ["strip-at", "strip-until"])?,
     };

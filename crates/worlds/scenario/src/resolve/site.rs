@@ -27,7 +27,25 @@ pub(crate) struct Site {
     pub(super) effect: Option<BuildingEffect>,
     pub(super) blockers: Vec<Blocker>,
     pub(super) interferer: Option<InterfererConfig>,
+    /// The way back, where it has a link budget.
+    pub(super) uplink: Option<UplinkSite>,
     pub(super) at: Places,
+}
+
+/// What a cell's file has of an uplink's link budget.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct UplinkBudget {
+    /// None: the downlink's.
+    pub(super) carrier: Option<Hertz>,
+    pub(super) transmit_power: Dbm,
+    pub(super) noise_figure: Decibel,
+}
+
+/// The same with the bandwidth that follows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct UplinkSite {
+    pub(super) budget: UplinkBudget,
+    pub(super) bandwidth: Hertz,
 }
 
 /// Places in the file.
@@ -44,6 +62,7 @@ pub(super) fn read(
     cell: &mut Reader<'_>,
     config: &CellConfig,
     carrier: Option<Frequency>,
+    uplink: Option<UplinkBudget>,
 ) -> Checked<Site> {
     let node = cell.given("site");
     let is_lte = config.rat == ran::Rat::Lte;
@@ -76,6 +95,10 @@ pub(super) fn read(
         },
         blockers: list(cell, "blocker", blocker)?,
         interferer: interferer(cell)?,
+        uplink: uplink.map(|budget| UplinkSite {
+            budget,
+            bandwidth: Hertz::new(u64::from(config.uplink.n_prb.get()) * 12 * spacing),
+        }),
         at,
     })
 }

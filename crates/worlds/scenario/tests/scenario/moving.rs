@@ -422,3 +422,53 @@ fn ways_between_points_have_speeds_of_their_own() {
     let points = serde_json::json!([["50 m", "0 m"], ["110 m", "0 m", "0 s", "6 m/s"]]);
     assert_eq!(shown["ue"]["phone"]["mobility"]["points"], points);
 }
+
+/// The way back of a moving user: powers the other way round, on its own carrier, at the same place.
+#[test]
+fn an_uplink_has_a_budget_of_its_own() {
+    assert_eq!(phone(&[]).uplink, None);
+    let set = [
+        ("cell.uplink.link", "budget"),
+        ("cell.uplink.frequency", "27 GHz"),
+        ("cell.uplink.transmit-power", "24 dBm"),
+        ("cell.uplink.n-prb", "66"),
+        ("cell.site.antenna-gain", "8 dB"),
+        ("ue.phone.channel.antenna-gain", "3 dB"),
+    ];
+    let spec = phone(&set);
+    let uplink = spec.uplink.expect("asked for");
+    assert_eq!(uplink.carrier, Hertz::new(27_000_000_000));
+    let budget = uplink.budget;
+    assert_eq!(budget.transmit_power, Dbm::new(24.0));
+    assert_eq!(
+        (budget.transmit_gain.get(), budget.receive_gain.get()),
+        (3.0, 8.0)
+    );
+    assert_eq!(
+        (budget.noise_figure.get(), budget.bandwidth.get()),
+        (5.0, 66 * 12 * 120_000)
+    );
+    let beside = uplink.beside(&spec.radio);
+    assert_eq!(
+        (beside.base, beside.mobility),
+        (spec.radio.base, spec.radio.mobility.clone())
+    );
+    let text = format!("{CELL}{PHONE}");
+    let link = |set: &[(&str, &str)]| {
+        let access = point(&text, set).experiment.access;
+        match access {
+            scenario::AccessSpec::Cell(cell) => (cell.config.uplink.link, cell.config.sub_bands),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(link(&[]), (ran::UplinkLink::FixedMcs, ran::SubBands::None));
+    assert_eq!(link(&set).0, ran::UplinkLink::PowerHeadroom);
+    let ns3 = [
+        set[0],
+        ("cell.uplink.mcs-from", "ns3"),
+        ("cell.sub-bands", "worst"),
+    ];
+    assert_eq!(link(&ns3), (ran::UplinkLink::Ns3, ran::SubBands::Worst));
+    // without a budget its keys do nothing
+    assert_eq!(link(&ns3[1..]).0, ran::UplinkLink::FixedMcs);
+}

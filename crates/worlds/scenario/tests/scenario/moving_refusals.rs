@@ -498,3 +498,29 @@ fn walks_that_cannot_be() {
     let never = "kind = \"waypoints\", points = [[\"50 m\", \"0 m\"], [\"60 m\", \"0 m\", \"0 s\", \"0 m/s\"]]";
     refused(&with_phone(MOVING, never), "0 m/s\"", &["out of range"]);
 }
+
+#[test]
+fn an_uplink_budget_needs_a_moving_channel() {
+    let cell = CELL.replace(
+        "bandwidth = \"200 MHz\"\n",
+        "bandwidth = \"200 MHz\"\nuplink = { link = \"budget\" }\n",
+    );
+    let text = format!("{cell}[ue.phone]\nchannel = {{ kind = \"constant-mcs\", mcs = 10 }}\n");
+    refused(
+        &text,
+        "{ kind = \"constant-mcs\"",
+        &["constant-mcs", "no link budget", "fixed-mcs"],
+    );
+    accepted(&text.replace("budget", "fixed-mcs"));
+}
+
+#[test]
+fn groups_are_not_for_round_robin() {
+    let sub_bands = "bandwidth = \"200 MHz\"\nsub-bands = \"mean\"\nscheduler = \"round-robin\"\n";
+    let text = good().replace("bandwidth = \"200 MHz\"\n", sub_bands);
+    let error = load_str(&text, &Overrides::default())
+        .expect_err("refused")
+        .to_string();
+    assert!(error.contains("dealt out by groups"), "{error}");
+    accepted(&text.replace("round-robin", "maximum-rate"));
+}

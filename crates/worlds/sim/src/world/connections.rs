@@ -145,6 +145,7 @@ pub(super) fn new_reporter(kind: Reporter, spec: &CdbeSpec) -> Box<dyn RateRepor
         Reporter::Cdbe => Box::new(Estimator::new(spec.estimator())),
         Reporter::Cqic => Box::new(cqic::Client::new(cqic::client::Config {
             initial_report: spec.initial_report,
+            subtracts_errors: spec.cqic_subtracts_errors,
             ..cqic::client::Config::default()
         })),
     }

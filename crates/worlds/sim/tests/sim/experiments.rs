@@ -104,6 +104,7 @@ pub(crate) fn cdbe() -> CdbeSpec {
         initial_report: cc::RateReport::new(1_000_000),
         timestamp_tick: ms(1),
         radio_period: ms(5),
+        cqic_subtracts_errors: true,
         udp_rtt: ms(80),
         stripped: None,
     }

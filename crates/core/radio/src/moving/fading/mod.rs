@@ -26,6 +26,7 @@
 //! Doppler the constant ray is at 0.7 of it (as in TR 38.901 7.7.2, TDL-D and -E).
 
 mod effective;
+mod groups;
 mod profile;
 mod response;
 mod turns;
@@ -37,6 +38,7 @@ use crate::name::UnknownName;
 use core::fmt;
 use core::str::FromStr;
 use effective::Mean;
+use groups::GroupResponse;
 use profile::Profile;
 use response::{Powers, Response};
 use turns::turned_one;
@@ -168,6 +170,9 @@ pub(super) struct FadingProcess {
     wavelength: f64,
     /// With and without line of sight.
     responses: [Response; 2],
+    /// The same of groups of PRBs, where the carrier is divided.
+    groups: Option<[GroupResponse; 2]>,
+    profiles: [Profile; 2],
     waves: Waves,
     /// Turns of the constant ray.
     specular_phase: f64,
@@ -186,6 +191,8 @@ pub(super) struct FadingProcess {
 #[derive(Clone, Debug)]
 struct Value {
     powers: Powers,
+    /// Of groups of PRBs, where the carrier is divided.
+    groups: Vec<f32>,
     /// What they are for: the number of the value, with or without line of sight. None: for nothing.
     of: Option<(u64, Sight)>,
 }
@@ -193,6 +200,7 @@ struct Value {
 impl Value {
     const NONE: Self = Self {
         powers: Powers::ZERO,
+        groups: Vec::new(),
         of: None,
     };
 }
@@ -224,6 +232,8 @@ impl FadingProcess {
             doppler,
             wavelength,
             responses: [of_line, of_no_line],
+            groups: None,
+            profiles: [line, no_line],
             waves,
             specular_phase: rng.uniform(),
             movement: Movement {
@@ -245,6 +255,18 @@ impl FadingProcess {
             });
         }
         Ok(Some(this))
+    }
+
+    /// Divides the carrier into groups whose middles are so far from its own, Hz.
+    pub fn divide(&mut self, offsets: &[f64]) {
+        let of = |profile| GroupResponse::new(profile, offsets);
+        self.groups = Some(self.profiles.each_ref().map(of));
+        self.values = [Value::NONE; 2];
+    }
+
+    /// Powers of the groups at the time last requested; none where the carrier is not divided.
+    pub fn group_powers(&self) -> &[f32] {
+        &self.values[self.last].groups
     }
 
     /// Sets out on a movement of the UE. Without effect if Doppler is fixed.
@@ -330,6 +352,9 @@ impl FadingProcess {
         };
         let value = &mut self.values[value];
         response.powers(&gains, ray, &mut value.powers);
+        if let Some(groups) = &self.groups {
+            groups[usize::from(sight == Sight::NoLine)].powers(&gains, ray, &mut value.groups);
+        }
         value.of = Some((number, sight));
     }
 

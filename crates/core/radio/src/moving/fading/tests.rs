@@ -434,3 +434,41 @@ fn names_and_refusals() {
     }
     assert!(fixed(300).check().is_ok());
 }
+
+/// At the frequencies of the effective SINR groups have the same powers, with and without a constant ray, and the
+/// groups of a carrier their own.
+#[test]
+fn groups_have_the_response_of_their_frequencies() {
+    for (fading, carrier, mhz, sight) in [
+        (Fading::Epa, LTE, 18.0, Sight::Line),
+        (Fading::StreetCanyon, MMWAVE, 190.08, Sight::Line),
+        (Fading::StreetCanyon, MMWAVE, 190.08, Sight::NoLine),
+    ] {
+        let mut process = process(fading, fixed(5), carrier, mhz, 11);
+        let offsets = frequencies(&process, sight);
+        process.divide(&offsets);
+        for number in [0, 5, 1_000] {
+            let expected = powers(&mut process, number, sight);
+            let groups = &process.values[0].groups;
+            assert_eq!(groups.len(), expected.len());
+            for (group, expected) in groups.iter().zip(expected) {
+                let error = (f64::from(*group) - expected).abs();
+                assert!(error < 1e-4, "{fading}: {group}, {expected}");
+            }
+        }
+    }
+}
+
+/// Groups change nothing of the effective SINR.
+#[test]
+fn a_divided_carrier_fades_alike() {
+    let mut whole = process(Fading::Epa, fixed(5), LTE, 18.0, 3);
+    let mut divided = whole.clone();
+    divided.divide(&[-8e6, 0.0, 8e6]);
+    for ms in 0..200 {
+        let at = Instant::ZERO + Duration::from_millis(ms);
+        let seen = divided.effective_sinr(at, Sight::Line, 10.0);
+        assert_eq!(whole.effective_sinr(at, Sight::Line, 10.0), seen);
+        assert!(whole.group_powers().is_empty() && divided.group_powers().len() == 3);
+    }
+}

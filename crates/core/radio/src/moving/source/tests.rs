@@ -474,3 +474,72 @@ fn impossible_radios_are_refused() {
         MovingRadioError::Place { of: "blocker", .. }
     ));
 }
+
+/// Without fading all groups have the carrier's SINR; with fading they differ, and each slot's are those of its time.
+#[test]
+fn groups_of_a_carrier() {
+    let groups = PrbGroups::nr(132);
+    let spacing = Hertz::new(120_000);
+    let mut flat = radio(&plain());
+    assert!(flat.groups(Instant::ZERO).is_empty());
+    flat.divide(groups, spacing);
+    let expected = flat.sinr(Instant::ZERO).sinr.to_linear() as f32;
+    let seen = flat.groups(Instant::ZERO);
+    assert_eq!(seen.len(), groups.count());
+    assert!(seen.iter().all(|it| (it / expected - 1.0).abs() < 1e-5));
+
+    let moving = MovingRadioConfig {
+        fading: Fading::StreetCanyon,
+        sight: SightRule::NoLine,
+        mobility: walk(at(100.0, 0.0), at(200.0, 0.0), 10.0),
+        ..plain()
+    };
+    let mut faded = radio(&moving);
+    faded.divide(groups, spacing);
+    let first = faded.groups(seconds(0.0)).to_vec();
+    assert!(first.iter().any(|it| (it / first[0] - 1.0).abs() > 0.3));
+    let later = faded.groups(seconds(1.0)).to_vec();
+    assert!(first != later);
+    // however often they are requested
+    let mut again = radio(&moving);
+    again.divide(groups, spacing);
+    assert_eq!(again.groups(seconds(1.0)), later);
+}
+
+/// Two carriers between the same antennas: the same place, shadowing and way; fading of each its own.
+#[test]
+fn a_second_carrier_is_at_the_same_place() {
+    let config = MovingRadioConfig {
+        shadowing: Shadowing::OfModel,
+        mobility: Mobility::RandomWalk {
+            from: at(50.0, 50.0),
+            area: Area::Disc {
+                centre: at(0.0, 80.0),
+                radius: Metres::new(60.0),
+            },
+            speed: Speed::new(3.0),
+            leg: Metres::new(10.0),
+        },
+        ..plain()
+    };
+    let streams = Streams::new(9);
+    let mut one = MovingRadio::new(&config, RUN, &streams).unwrap();
+    let other = streams.stream("another fading");
+    let mut two = MovingRadio::with_fading(&config, RUN, &streams, other).unwrap();
+    for s in 0..60 {
+        assert_eq!(
+            one.sinr(seconds(f64::from(s))),
+            two.sinr(seconds(f64::from(s)))
+        );
+        assert_eq!(one.place(), two.place());
+    }
+    let faded = MovingRadioConfig {
+        fading: Fading::StreetCanyon,
+        ..config
+    };
+    let mut one = MovingRadio::new(&faded, RUN, &streams).unwrap();
+    let other = streams.stream("another fading");
+    let mut two = MovingRadio::with_fading(&faded, RUN, &streams, other).unwrap();
+    assert!(sinr(&mut one, 5.0) != sinr(&mut two, 5.0));
+    assert_eq!(one.place(), two.place());
+}
