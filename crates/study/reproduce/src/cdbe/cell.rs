@@ -52,12 +52,12 @@ const VARIANTS: [(&str, &[Settings]); 8] = [
 /// What is compared: an algorithm over another.
 const RATIOS: [(&str, [&str; 2], Measure); 7] = [
     ("goodput CDBE / BBR", ["cdbe", "bbr"], goodput),
-    ("CDBE / CQIC", ["cdbe", "cqic"], goodput),
-    ("CQIC-S / CQIC", ["cqic-s", "cqic"], goodput),
+    ("goodput CDBE / CQIC", ["cdbe", "cqic"], goodput),
+    ("goodput CQIC-S / CQIC", ["cqic-s", "cqic"], goodput),
     ("DSDL CDBE / BBR", ["cdbe", "bbr"], delay),
-    ("CDBE / CQIC", ["cdbe", "cqic"], delay),
+    ("DSDL CDBE / CQIC", ["cdbe", "cqic"], delay),
     ("RTT CDBE / BBR", ["cdbe", "bbr"], rtt),
-    ("CQIC-S / CQIC", ["cqic-s", "cqic"], rtt),
+    ("RTT CQIC-S / CQIC", ["cqic-s", "cqic"], rtt),
 ];
 
 /// The same of the paper, with BBR's RTT and Jain's index and those of CQIC.
