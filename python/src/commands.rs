@@ -237,9 +237,8 @@ pub(crate) fn reproduce(py: Python<'_>, selection: Selection, how: How) -> PyRes
         repeats: selection.repeats,
         seed: selection.seed,
         only: selection.only,
-        world: ::reproduce::World::Sim,
-        without_paper: false,
         traces: selection.traces,
+        ..Choice::default()
     };
     let plan = py.detach(|| Plan::new(system, &choice));
     let plan = plan.map_err(|error| raised(Error::input(&error)))?;

@@ -10,6 +10,7 @@ use anyhow::anyhow;
 use reproduce::{Choice, File, Outcome, Plan, SYSTEMS};
 use runner::{OutputFolder, VERSION, line};
 use std::fmt::Write;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -123,6 +124,7 @@ fn plan(arguments: &ReproduceArgs, world: World) -> Result<Plan, Failure> {
         world: world.into(),
         without_paper: arguments.world.len() > 1,
         traces: std::env::var_os("BRIMFUL_TRACES").map(PathBuf::from),
+        at_once: arguments.threads.map_or(1, NonZeroUsize::get),
     };
     Plan::new(system, &choice).map_err(Failure::input)
 }

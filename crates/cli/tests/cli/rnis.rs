@@ -11,7 +11,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, ChildStdout, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
 use testing::{HANG_LIMIT, wait_until};
@@ -39,6 +39,7 @@ secret-sha256 = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25
 struct Daemon {
     child: Child,
     log: Receiver<String>,
+    output: BufReader<ChildStdout>,
 }
 
 impl Daemon {
@@ -61,7 +62,17 @@ impl Daemon {
                 }
             }
         });
-        Self { child, log }
+        let output = BufReader::new(child.stdout.take().expect("a pipe"));
+        Self { child, log, output }
+    }
+
+    /// Waits for the next lines that it prints.
+    fn wait_for_output(&mut self, lines: usize) -> String {
+        let mut text = String::new();
+        for _ in 0..lines {
+            self.output.read_line(&mut text).expect("text");
+        }
+        text
     }
 
     /// The next line of the log that holds `text`.
@@ -83,11 +94,10 @@ impl Daemon {
         kill_process(pid.expect("a process"), signal).expect("it lives");
     }
 
-    /// Waits for its end; gives its exit code and what it printed.
+    /// Waits for its end; gives its exit code and what it printed, but for what was waited for.
     fn end(mut self) -> (Option<i32>, String) {
         let mut stdout = String::new();
-        let mut pipe = self.child.stdout.take().expect("a pipe");
-        pipe.read_to_string(&mut stdout).expect("text");
+        self.output.read_to_string(&mut stdout).expect("text");
         (self.child.wait().expect("an end").code(), stdout)
     }
 }
@@ -348,7 +358,7 @@ fn a_recording_of_the_cell_goes_through_services_unchanged() {
     let (mut source, _) = cell.accept().expect("the service connects");
     let recorder = Daemon::start(&place, &recording_to("first.ndjson"));
     let watch = ["rnis", "watch", "--socket", "radio.sock"];
-    let watcher = Daemon::start(&place, &watch);
+    let mut watcher = Daemon::start(&place, &watch);
     readers_come(ready["fields"]["metrics"].as_str().expect("an address"), 2);
     for report in &reports {
         send(&mut source, report);
@@ -362,11 +372,11 @@ fn a_recording_of_the_cell_goes_through_services_unchanged() {
     assert!(line.contains("60 reports of 1 cells"), "{line}");
     assert_eq!(recorder.end().0, Some(0));
     assert_eq!(lines(&place.path("first.ndjson")), reports, "as they were");
+    // both users of each report: what the service has not sent yet would be lost with it
+    let watched = watcher.wait_for_output(2 * reports.len());
     drop(service);
     watcher.wait_for_line("radio.sock: closed");
-    let (code, watched) = watcher.end();
-    assert_eq!(code, Some(0));
-    assert_eq!(watched.lines().count(), 2 * reports.len(), "{watched}");
+    assert_eq!(watcher.end(), (Some(0), String::new()));
     let first = watched.lines().next().unwrap_or_default();
     assert!(
         first.starts_with("cell 1 slot 19: 10.45.0.2 (RNTI 17922)") && first.contains("of 51 PRBs"),

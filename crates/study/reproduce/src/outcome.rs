@@ -1,6 +1,7 @@
 //! What a reproduction found, in the forms in which it is given out.
 
 mod page;
+mod punctuality;
 
 use crate::claim::Claim;
 use crate::figure::Figure;
@@ -24,6 +25,8 @@ pub struct Outcome {
     parts: Vec<(Section, Part)>,
     json: Value,
     spent: Vec<Spent>,
+    /// How late the radio was, in a sentence; empty in the simulator.
+    punctuality: String,
 }
 
 /// A file of the result.
@@ -61,6 +64,7 @@ impl Outcome {
             extent,
             json,
             spent: spent(results),
+            punctuality: punctuality::sentence(results),
             parts,
         }
     }
@@ -143,9 +147,9 @@ pub(crate) fn extent(plan: &Plan) -> String {
             let _ = write!(text, "; quick: {}", plan.system.quick);
         }
         (World::Lab, _) => {
-            text.push_str("; in the lab: the kernel's TCP, our live proxy, real time");
-            if let Some(duration) = plan.system.lab_duration {
-                let _ = write!(text, ", {duration} each");
+            text.push_str("; in the lab: the kernel's TCP, our daemons, real time");
+            if plan.at_once > 1 {
+                let _ = write!(text, ", {} runs at a time", plan.at_once);
             }
         }
         (World::Sim, false) => {}
@@ -269,7 +273,6 @@ mod tests {
         },
         lab: &["fig1"],
         apart: &["fig3"],
-        lab_duration: None,
         worlds: "",
         preface: "Said first.",
         quick: "one wire",

@@ -25,6 +25,8 @@ pub struct Choice {
     pub without_paper: bool,
     /// Folder of recorded traces; without it, the scenarios' own.
     pub traces: Option<PathBuf>,
+    /// Runs at a time, which the page of the lab states; 0 and 1 are one after the other.
+    pub at_once: usize,
 }
 
 /// Why nothing can be run.
@@ -67,6 +69,7 @@ pub struct Plan {
     pub(crate) sections: Vec<Section>,
     pub(crate) extent: Extent,
     pub(crate) only: Vec<String>,
+    pub(crate) at_once: usize,
     experiments: Vec<Experiment>,
     points: Vec<Point>,
 }
@@ -102,13 +105,14 @@ impl Plan {
         let traces = choice.traces.as_deref();
         let points: Result<Vec<Point>, PlanError> = experiments
             .iter()
-            .map(|experiment| point(&mut files, system, experiment, &extent, traces))
+            .map(|experiment| point(&mut files, experiment, &extent, traces))
             .collect();
         Ok(Self {
             system,
             sections,
             extent,
             only: choice.only.clone(),
+            at_once: choice.at_once,
             points: points?,
             experiments,
         })
@@ -220,16 +224,12 @@ pub(crate) fn names(system: &System) -> Vec<&'static str> {
 
 fn point(
     files: &mut EmbeddedFiles,
-    system: &System,
     experiment: &Experiment,
     extent: &Extent,
     traces: Option<&Path>,
 ) -> Result<Point, PlanError> {
     let set = experiment.settings().iter();
-    let mut set: Vec<(String, String)> = set.map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
-    if let (World::Lab, Some(duration)) = (extent.world, system.lab_duration) {
-        set.push(("duration".to_owned(), duration.to_owned()));
-    }
+    let set: Vec<(String, String)> = set.map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
     let overrides = Overrides {
         set,
         trace: traces.zip(experiment.trace()).map(|(f, name)| f.join(name)),

@@ -23,8 +23,6 @@ pub struct System {
     pub lab: &'static [&'static str],
     /// Names of the sections that have a page each; the system's page has their claims, and links to them.
     pub apart: &'static [&'static str],
-    /// How long an experiment lasts in the lab, where that is not as long as in the simulator.
-    pub lab_duration: Option<&'static str>,
     /// What the page of the two worlds reports of their differences.
     pub worlds: &'static str,
     /// Opens the page: what the columns are, how things were measured.

@@ -32,7 +32,6 @@ pub(crate) static SYSTEM: System = System {
     },
     lab: &[],
     apart: &[],
-    lab_duration: None,
     worlds: "",
     preface: "Five users walk about in an LTE cell, and each downloads a file. A repeat is a drop: places, speeds \
         and channels are drawn anew, the same for all algorithms, so ratios are drop by drop. `paper` is CDBE as \

@@ -30,11 +30,15 @@ pub(crate) static SYSTEM: System = System {
     repeats: Repeats {
         full: 3,
         quick: 1,
-        lab: 1,
+        lab: 3,
     },
-    lab: &["individual-pedestrian", "shared-pedestrian"],
+    lab: &[
+        "individual-pedestrian",
+        "individual-train",
+        "shared-pedestrian",
+        "shared-train",
+    ],
     apart: &["many-flows"],
-    lab_duration: Some("60 s"),
     worlds: "",
     preface: "A greedy TCP flow (`bulk`) and a game (`gaming`) share a radio that serves packets every 10 \
         ms, as many as a trace states. `default` is [ours](../algorithms/late-binding.md). The delay is the \

@@ -34,7 +34,6 @@ pub(crate) static SYSTEM: System = System {
     },
     lab: &["fig3", "fig4"],
     apart: &[],
-    lab_duration: None,
     worlds: "",
     preface: "A download of 20 MB over a 4G cell of 25 PRBs whose radio loses packets; `off` is the controller \
         alone, `de` and `me` the paper's MELD-DE and MELD-ME, `default` ours \

@@ -38,7 +38,6 @@ pub(crate) static SYSTEM: System = System {
     },
     lab: &[],
     apart: &[],
-    lab_duration: None,
     worlds: "",
     preface: "A download passes a tunnel of two paths of 50 Mbit/s; its time is given in per cent of that over the \
         first path alone, without a tunnel (DLCT; 50 is the optimum). \"A over B\" is controller A at the server \

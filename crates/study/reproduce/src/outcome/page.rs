@@ -28,6 +28,9 @@ impl Outcome {
             self.claim_table(),
             self.count(),
         );
+        if !self.punctuality.is_empty() {
+            let _ = writeln!(page, "\n{}", self.punctuality);
+        }
         if !discussion.is_empty() {
             let _ = write!(page, "\n{discussion}");
         } else if !self.system.discussion.is_empty() {

@@ -2,7 +2,7 @@
 //! 10 ms.
 
 use super::{
-    Mode, Modes, PAPER_BELOW, PAPER_UNKNOWN, Radio, Sweep, at_rtt, grid, percent, rtts,
+    Mode, Modes, PAPER_AT_1_MS, PAPER_BELOW, Radio, Sweep, at_rtt, grid, percent, rtts,
     with_or_without,
 };
 use crate::claim::{Cause, Cell, Claim, Verdict};
@@ -201,7 +201,7 @@ fn at_1_ms(sweep: &Sweep<'_>) -> Vec<Claim> {
         )
         .judged(&both.row(), both.judge(|cell| cell.at_most(4.2)))
         .note("with the proxy, taken as at most 4.2")
-        .if_published_not(PAPER_UNKNOWN),
+        .if_published_not(PAPER_AT_1_MS),
         Claim::new(
             "figure 4b",
             "LOS: BBR's goodput until its end, over none's",
