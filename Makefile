@@ -106,11 +106,12 @@ reproduce: build  ## the papers beside ours: runs everything, writes docs/result
 	@$(BRIMFUL) reproduce meld --out docs/results
 	@$(BRIMFUL) reproduce nested-cc --out docs/results
 
-reproduce-lab: setup build  ## as root, half an hour: RAPID's testbed on the kernel, the simulator beside it, the dynamic buffers, MELD
+reproduce-lab: setup build  ## as root, three quarters of an hour: RAPID's testbed on the kernel, the simulator beside it, the dynamic buffers, MELD, nested congestion control
 	@$(BRIMFUL) reproduce rapid --world lab --threads 4 --out docs/results
 	@$(BRIMFUL) reproduce rapid --world sim,lab --threads 4 --out docs/results
 	@$(BRIMFUL) reproduce dynamic-buffer --world lab --threads 4 --out docs/results
 	@$(BRIMFUL) reproduce meld --world lab --only fig4 --repeats 4 --threads 4 --out docs/results
+	@$(BRIMFUL) reproduce nested-cc --world lab --only fig9b --threads 1 --out docs/results
 
 properties: setup  ## the property tests, PROPTEST_CASES (2000) cases each, drawn anew
 	PROPTEST_CASES=$(or $(PROPTEST_CASES),2000) $(CARGO) test --workspace --locked --lib --bins

@@ -10,7 +10,7 @@ use crate::namespace::Namespace;
 use crate::sys;
 use crate::topology::Hosts;
 use cc::Reporter;
-use cc::cdbe::{Mode, server};
+use cc::cdbe::{Constants, Mode, server};
 use kernel_cc::cdbe::{Attached, Plan, Roles, own_cgroup};
 use scenario::{Experiment, FlowSpec, Transport};
 use std::sync::Arc;
@@ -54,6 +54,15 @@ pub(crate) fn refused(flow: &FlowSpec) -> Option<String> {
 /// That.
 pub(crate) fn check(experiment: &Experiment) -> Result<(), Error> {
     let spec = &experiment.cdbe;
+    let mut servers = experiment.flows.iter().map(|flow| flow.cc.name.as_str());
+    if spec.constants != Constants::DEFAULT && servers.any(is_server) {
+        return Err(Error::Unsupported {
+            what: "other constants of CDBE's mode default (cdbe.target-max and those below it)"
+                .to_owned(),
+            why: "the lab's servers have them as preset; leave them out, or take --world sim"
+                .to_owned(),
+        });
+    }
     if !experiment.flows.iter().any(is_concerned) {
         return Ok(());
     }

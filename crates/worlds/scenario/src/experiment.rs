@@ -274,6 +274,8 @@ pub struct CdbeSpec {
     pub queue_down_windows: u32,
     /// gamma, 0 to 1.
     pub inflight_share: f64,
+    /// Of mode `default`.
+    pub constants: cdbe::Constants,
     /// What clients report before they have measured.
     pub initial_report: RateReport,
     /// What the clients' timestamps count in, above zero.
@@ -304,6 +306,7 @@ impl CdbeSpec {
         config.server.ups = u64::from(self.queue_up_windows);
         config.server.downs = u64::from(self.queue_down_windows);
         config.server.inflight_share = (self.inflight_share * 1_000.0).round() as u64;
+        config.server.constants = self.constants;
         config
     }
 }

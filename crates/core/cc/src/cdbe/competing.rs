@@ -22,11 +22,10 @@
 //!
 //! Times in microseconds, amounts in bytes, rates in bytes a second.
 
+use super::Constants;
 use super::server::{ONE, added};
 
-/// Part of the bottleneck that is aimed at, thousandths.
-pub const SHARE: u64 = 480;
-/// What losses may make of it, thousandths.
+/// What losses may make of the part of the bottleneck that is aimed at, thousandths.
 const MIN_SHARE: u64 = 100;
 /// It comes back by so much in a cycle, thousandths.
 const SHARE_STEP: u64 = 10;
@@ -191,14 +190,14 @@ impl Competing {
     }
 
     /// Begins, with the window of this report.
-    pub fn begin(&mut self, at: u64, report: u64, rtt: u64) {
+    pub fn begin(&mut self, constants: &Constants, at: u64, report: u64, rtt: u64) {
         let base = report * rtt / 1_000_000;
         *self = Self {
             is_on: true,
             began: at,
             lasts: TRIALS[0],
             base,
-            share: SHARE,
+            share: constants.share,
             phase_at: at,
             rtt,
             // a quarter of all, until it is measured
@@ -209,9 +208,9 @@ impl Competing {
     }
 
     /// At each acknowledgement: the next phase if it is time. False if competing is over, for now at least.
-    pub fn step(&mut self, at: u64, queue: i64, report: u64) -> bool {
+    pub fn step(&mut self, constants: &Constants, at: u64, queue: i64, report: u64) -> bool {
         if at >= self.phase_at + self.rtt {
-            self.end_phase(at, report);
+            self.end_phase(constants, at, report);
         }
         let is_alone = self.cycles >= CYCLES
             && self.phase == 0
@@ -267,7 +266,7 @@ impl Competing {
         self.lost = 0;
     }
 
-    fn end_phase(&mut self, at: u64, report: u64) {
+    fn end_phase(&mut self, constants: &Constants, at: u64, report: u64) {
         let mean = self.rtt_sum.checked_div(self.rtt_count);
         let mean = mean.unwrap_or(self.rtt);
         let delivered = (self.acked - self.acked_before) * 1_000_000;
@@ -279,13 +278,13 @@ impl Competing {
         self.phase = (self.phase + 1) % PHASES;
         self.phase_at = at;
         if self.phase == 0 {
-            self.end_cycle(mean, rate, report);
+            self.end_cycle(constants, (mean, rate), report);
             self.begin_cycle();
         }
         self.begin_phase();
     }
 
-    fn end_cycle(&mut self, mean: u64, rate: u64, report: u64) {
+    fn end_cycle(&mut self, constants: &Constants, (mean, rate): (u64, u64), report: u64) {
         self.cycles += 1;
         if self.low > 0 {
             let fall = if self.lost == 0 {
@@ -305,7 +304,7 @@ impl Competing {
         self.share = if self.lost * LOSSES > self.acked + self.lost {
             (self.share * BACKOFF / ONE).max(MIN_SHARE)
         } else {
-            (self.share + SHARE_STEP).min(SHARE)
+            (self.share + SHARE_STEP).min(constants.share)
         };
         let rtt = self.high.midpoint(mean);
         let aim = self.capacity(report) * rtt / 1_000_000 * self.share / ONE;

@@ -18,6 +18,7 @@
 //! | [`server`] | the server's rate, window and states, equations 6 to 9 |
 //! | [`steering`] | mode `default`: the queue that flows share, its target and drains |
 //! | [`competing`] | mode `default` beside flows that do not let the queue run off |
+//! | [`Constants`] | mode `default`: what of it can be set |
 //! | [`clock`] | one-way delays out of timestamps of two clocks |
 //! | `controller.rs` | the server as a [`CongestionControl`](crate::CongestionControl), with its bound and its fallback |
 //!
@@ -28,11 +29,13 @@
 pub mod cadence;
 pub mod clock;
 pub mod competing;
+mod constants;
 mod controller;
 pub mod estimator;
 pub mod server;
 pub mod steering;
 
+pub use constants::Constants;
 pub use controller::{Cdbe, Config};
 
 /// Whose equations.

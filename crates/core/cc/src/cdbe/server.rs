@@ -26,8 +26,8 @@
 //!
 //! *Mode `default`* keeps STARTUP, and steers the rest by a queue that it aims at: [`super::steering`].
 
-use super::steering::{LOSSES, Steering};
-use super::{INITIAL_REPORT, Mode};
+use super::steering::Steering;
+use super::{Constants, INITIAL_REPORT, Mode};
 use crate::{RateReport, RateView};
 
 /// One, in thousandths.
@@ -115,6 +115,8 @@ pub struct Config {
     pub inflight_share: u64,
     /// Largest segment, bytes; 1 to [`MAX_SEGMENT`].
     pub mss: u64,
+    /// Mode `default`: what else can be set.
+    pub constants: Constants,
 }
 
 impl Config {
@@ -128,6 +130,7 @@ impl Config {
             downs: 2,
             inflight_share: 500,
             mss: mss.clamp(1, MAX_SEGMENT),
+            constants: Constants::DEFAULT,
         }
     }
 }
@@ -316,7 +319,7 @@ impl State {
             self.window_at = event.at;
         }
         if config.mode == Mode::Default && self.is_reported(event.at) {
-            self.steer(event.at);
+            self.steer(config, event.at);
         }
     }
 
@@ -502,29 +505,33 @@ impl State {
             self.phase = Phase::Startup;
             self.stalls = 0;
         }
+        let (constants, mss) = (&config.constants, config.mss);
         self.steering
-            .end_window(event.at, self.min_rtt, self.report, config.mss);
+            .end_window(constants, event.at, self.min_rtt, self.report, mss);
     }
 
     /// Mode `default`: STARTUP ends as soon as there is a queue, or a buffer overflows.
     fn leave_startup(&mut self, config: &Config) {
         let Steering { acked, lost, .. } = self.steering;
-        let is_long = self.steering.queue > 2 * self.steering.target(self.report);
-        let overflows = lost * LOSSES > acked.max(STARTUP_SEGMENTS * config.mss);
+        let target = self.steering.target(&config.constants, self.report);
+        let is_long = self.steering.queue > 2 * target;
+        let overflows = lost * config.constants.losses > acked.max(STARTUP_SEGMENTS * config.mss);
         if self.phase == Phase::Startup && (is_long || overflows) {
             self.phase = Phase::Normal;
         }
     }
 
     /// Mode `default`, at each acknowledgement: after STARTUP the queue is steered.
-    fn steer(&mut self, at: u64) {
+    fn steer(&mut self, config: &Config, at: u64) {
+        let constants = &config.constants;
         if self.phase == Phase::Startup {
             self.gain = OUR_STARTUP_GAIN;
             self.steering.start_up(at, self.min_rtt);
             return;
         }
-        self.steering.steer(at, self.min_rtt, self.report);
-        self.gain = self.steering.gain(self.report, self.min_rtt);
+        self.steering
+            .steer(constants, at, self.min_rtt, self.report);
+        self.gain = self.steering.gain(constants, self.report, self.min_rtt);
         self.phase = match self.gain {
             g if g > ONE + ALPHA => Phase::Grow,
             g if g < ONE - ALPHA => Phase::Drain,
@@ -554,7 +561,9 @@ impl State {
     pub fn pacing_rate(&self, config: &Config) -> u64 {
         let least = MIN_WINDOW * config.mss * 1_000_000 / (self.min_rtt + 100_000);
         let rate = if self.is_steering(config) && !self.steering.is_draining {
-            self.steering.pacing_rate(self.window(config), self.min_rtt)
+            let window = self.window(config);
+            self.steering
+                .pacing_rate(&config.constants, window, self.min_rtt)
         } else {
             pacing_rate(self.gain, self.report).max(least)
         };
@@ -572,7 +581,10 @@ impl State {
             (Mode::Default, Phase::Startup) => {
                 window(OUR_STARTUP_GAIN, self.report, self.min_rtt) + least
             }
-            (Mode::Default, _) => self.steering.window(self.report, self.min_rtt, config.mss),
+            (Mode::Default, _) => {
+                self.steering
+                    .window(&config.constants, self.report, self.min_rtt, config.mss)
+            }
         }
     }
 

@@ -22,30 +22,19 @@
 //!   STARTUP sends too much does not count.
 //!
 //! The queue is measured by the round trip, which is exact, within a tick of the one-way delay, which the
-//! uplink does not disturb. Times in microseconds, amounts in bytes, rates in bytes a second.
+//! uplink does not disturb. [`Constants`] has those of these numbers that can be set. Times in microseconds,
+//! amounts in bytes, rates in bytes a second.
 
+use super::Constants;
 use super::competing::{Competing, Seen};
 use super::server::{Event, MAX_AMOUNT, MAX_DELAY, MAX_TIME, ONE, added, of, window};
 
-/// Target at [`TARGET_RATE`] and below, us.
-pub const TARGET_MAX: i64 = 19_000;
-/// Target of the fastest flows, us.
-pub const TARGET_MIN: i64 = 2_000;
-/// What the target falls by with each doubling of the report, us.
-pub const TARGET_OCTAVE: i64 = 1_900;
 /// Rate at which the target is largest: 1 Mbit/s.
 pub const TARGET_RATE: u64 = 125_000;
 /// The window looks ahead by this part of what the queue is off its target.
 const AHEAD: i64 = 2;
 /// Least window, segments: what delayed acknowledgements need.
 const MIN_WINDOW: u64 = 2;
-/// Pacing beyond window over round trip, thousandths: the window limits. A rate that varies from slot to slot is
-/// not followed with less (with 1.1, 0.96 of the goodput over a radio, and a third of a wire beside its like).
-const PACING_GAIN: u64 = 1_500;
-/// Pacing gain of a drain, thousandths.
-pub const DRAINING_GAIN: u64 = 500;
-/// Time without a queue that is nearly empty after which a flow drains, us.
-const DRAIN_AFTER: u64 = 2_000_000;
 /// How many times as long as the first the last drain is.
 const MAX_DEPTH: u64 = 8;
 /// What a drain may last beyond two round trips, us.
@@ -60,12 +49,8 @@ const NEARLY_EMPTY: i64 = 500;
 const FALLEN_BY: i64 = 500;
 /// A floor is of one to two times this, us.
 const FLOOR_TIME: u64 = 10_000_000;
-/// A window in which more than one part in so many is lost has overflowed a buffer.
-pub const LOSSES: u64 = 50;
 /// Segments of a window whose loss is answered.
 const ANSWERED_LOSSES: u64 = 4;
-/// Largest part of the target that losses take, thousandths.
-pub const MAX_BACKOFF: u64 = 875;
 /// Where the queue is nearly empty the window has this part of RTT_min more room.
 const GROWTH_PART: u64 = 4;
 /// If it has been so since STARTUP, or for this and RTT_min, us: a drain of another flow is shorter.
@@ -169,10 +154,11 @@ pub struct Steering {
 
 impl Steering {
     /// The queue that is aimed at, us.
-    pub fn target(&self, report: u64) -> i64 {
+    pub fn target(&self, constants: &Constants, report: u64) -> i64 {
         let octaves = log2(report.max(1)) - log2(TARGET_RATE);
-        let target = TARGET_MAX - TARGET_OCTAVE * octaves / ONE.cast_signed();
-        of(ONE - self.backoff, target.clamp(TARGET_MIN, TARGET_MAX))
+        let target = constants.target_max - constants.target_octave * octaves / ONE.cast_signed();
+        let target = target.min(constants.target_max).max(constants.target_min);
+        of(ONE - self.backoff, target)
     }
 
     /// An acknowledgement came.
@@ -224,18 +210,25 @@ impl Steering {
     }
 
     /// A window of RTT_min ended.
-    pub fn end_window(&mut self, at: u64, min_rtt: u64, report: u64, mss: u64) {
-        let overflows = self.lost * LOSSES > self.acked + self.lost;
+    pub fn end_window(
+        &mut self,
+        constants: &Constants,
+        at: u64,
+        min_rtt: u64,
+        report: u64,
+        mss: u64,
+    ) {
+        let overflows = self.lost * constants.losses > self.acked + self.lost;
         if overflows && at >= self.settled_at {
             let segments = (self.lost / mss).min(ANSWERED_LOSSES);
             let taken = (ONE - self.backoff) * segments / (2 * ANSWERED_LOSSES);
-            self.backoff = (self.backoff + taken).min(MAX_BACKOFF);
+            self.backoff = (self.backoff + taken).min(constants.max_backoff);
         } else if !overflows {
             // back within 125 windows, or 8 s of longer ones, but not within five
             let step = (min_rtt / 8_000).clamp(8, 200);
             self.backoff = self.backoff.saturating_sub(step);
         }
-        let target = self.target(report);
+        let target = self.target(constants, report);
         let is_empty = self.samples > 0 && self.least_queue <= (target / 4).max(NEARLY_EMPTY);
         // a floor that has fallen since may not be the last
         let has_fallen = self.rtt.get() + FALLEN_BY < self.known_rtt;
@@ -276,10 +269,10 @@ impl Steering {
 
     /// At each acknowledgement after STARTUP: competes, or begins a drain if one is due and ends the one under
     /// way.
-    pub fn steer(&mut self, at: u64, min_rtt: u64, report: u64) {
-        let target = self.target(report);
+    pub fn steer(&mut self, constants: &Constants, at: u64, min_rtt: u64, report: u64) {
+        let target = self.target(constants, report);
         if self.competing.is_on {
-            if !self.competing.step(at, self.queue, report) {
+            if !self.competing.step(constants, at, self.queue, report) {
                 self.give_up(at);
             }
             return;
@@ -290,29 +283,29 @@ impl Steering {
         }
         let rtt = self.round_trip(min_rtt);
         if self.competing.is_due(at, rtt) {
-            self.compete(at, self.competing.long_report.max(report), rtt);
+            self.compete(constants, at, self.competing.long_report.max(report), rtt);
             return;
         }
         if self.is_holding(at) && self.queue > 2 * target {
             // the radio has become slower: what reports show is not the drain's doing
             self.hold_until = at;
         }
-        let is_due = self.depth > 0 || at >= self.empty_at + DRAIN_AFTER;
+        let is_due = self.depth > 0 || at >= self.empty_at + constants.drain_after;
         if at >= self.check_at && is_due {
             if self.depth >= MAX_DEPTH {
-                self.compete(at, self.held.max(report), rtt);
+                self.compete(constants, at, self.held.max(report), rtt);
                 return;
             }
-            self.begin(at, min_rtt, report);
+            self.begin(constants, at, min_rtt, report);
         }
         self.is_draining = at < self.drain_until;
     }
 
     /// Others keep the queue up.
-    fn compete(&mut self, at: u64, report: u64, rtt: u64) {
+    fn compete(&mut self, constants: &Constants, at: u64, report: u64, rtt: u64) {
         self.stop_draining(at);
         self.give_up(at);
-        self.competing.begin(at, report, rtt);
+        self.competing.begin(constants, at, report, rtt);
     }
 
     /// Reports decide again: what the queue did meanwhile does not count.
@@ -329,12 +322,11 @@ impl Steering {
         self.check_at = at;
     }
 
-    fn begin(&mut self, at: u64, min_rtt: u64, report: u64) {
+    fn begin(&mut self, constants: &Constants, at: u64, min_rtt: u64, report: u64) {
         self.depth = (2 * self.depth).max(1);
-        // at half the report, a queue of one's own runs off in twice its time
         let queue = (self.queue.max(0) + BEYOND).cast_unsigned();
         let longest = 2 * min_rtt + MAX_DRAIN;
-        self.drain_until = at + (2 * queue * self.depth).min(longest);
+        self.drain_until = at + constants.run_off(queue * self.depth).min(longest);
         self.hold_until = self.drain_until + (2 * min_rtt).max(MIN_HOLD) + queue;
         self.check_at = self.hold_until;
         self.held = report;
@@ -352,8 +344,8 @@ impl Steering {
     }
 
     /// Room for the queue in the window, us.
-    pub fn room(&self, report: u64, min_rtt: u64) -> u64 {
-        let target = self.target(report);
+    pub fn room(&self, constants: &Constants, report: u64, min_rtt: u64) -> u64 {
+        let target = self.target(constants, report);
         let off = (target - self.queue).clamp(-target, target);
         let more = if self.is_growing && self.queue < target {
             (min_rtt / GROWTH_PART).min(2 * target.cast_unsigned())
@@ -364,34 +356,34 @@ impl Steering {
     }
 
     /// What the rate becomes within a round trip, thousandths of the report.
-    pub fn gain(&self, report: u64, min_rtt: u64) -> u64 {
+    pub fn gain(&self, constants: &Constants, report: u64, min_rtt: u64) -> u64 {
         let rtt = self.round_trip(min_rtt);
         if self.competing.is_on {
             let window = self.competing.window().min(MAX_AMOUNT);
             let rate = (window * 1_000_000 / rtt).min(MAX_AMOUNT);
             rate * ONE / report.max(1)
         } else if self.is_draining {
-            DRAINING_GAIN
+            constants.draining_gain
         } else {
-            ONE * (min_rtt + self.room(report, min_rtt)) / rtt
+            ONE * (min_rtt + self.room(constants, report, min_rtt)) / rtt
         }
     }
 
     /// The window, bytes.
-    pub fn window(&self, report: u64, min_rtt: u64, mss: u64) -> u64 {
+    pub fn window(&self, constants: &Constants, report: u64, min_rtt: u64, mss: u64) -> u64 {
         let window = if self.competing.is_on {
             self.competing.window()
         } else {
             let spare = mss * (ONE - self.backoff) / ONE;
-            window(ONE, report, min_rtt + self.room(report, min_rtt)) + spare
+            window(ONE, report, min_rtt + self.room(constants, report, min_rtt)) + spare
         };
         window.max(MIN_WINDOW * mss)
     }
 
     /// The pacing rate while no drain is under way, bytes a second.
-    pub fn pacing_rate(&self, window: u64, min_rtt: u64) -> u64 {
+    pub fn pacing_rate(&self, constants: &Constants, window: u64, min_rtt: u64) -> u64 {
         let window = window.min(MAX_AMOUNT);
-        window * PACING_GAIN / ONE * 1_000_000 / self.round_trip(min_rtt)
+        window * constants.pacing_gain / ONE * 1_000_000 / self.round_trip(min_rtt)
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod beyond;
 mod cell;
+mod constants;
 mod curves;
 mod downloads;
 mod lte;
@@ -55,6 +56,7 @@ pub(crate) static SYSTEM: System = System {
         beyond::COEXISTENCE,
         beyond::WIRED,
         sensitivity::SECTION,
+        constants::SECTION,
     ],
     discussion: include_str!("discussion.md"),
 };

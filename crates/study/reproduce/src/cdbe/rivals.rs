@@ -33,7 +33,7 @@ const BUFFERS: [u64; 4] = [1, 2, 4, 8];
 /// When CDBE and its rival begin, s.
 const STARTS: [[u64; 2]; 2] = [[0, 3], [3, 0]];
 /// It is looked at from then on, s.
-const SETTLED: u64 = 13;
+pub(super) const SETTLED: u64 = 13;
 const DURATION: u64 = 43;
 /// Repeats of each.
 const REPEATS: u32 = 3;
@@ -75,15 +75,15 @@ impl Case {
             .set("duration", format!("{DURATION} s"))
             .at_most(REPEATS)
     }
+}
 
-    /// CDBE's part of both once they have settled, per cent.
-    fn share(run: &RunResult) -> Option<f64> {
-        let [own, rival] = FLOWS.map(|flow| {
-            let goodputs = after(run, flow, Metric::Goodput, SETTLED);
-            goodputs.iter().sum::<f64>()
-        });
-        (own + rival > 0.0).then(|| 100.0 * own / (own + rival))
-    }
+/// CDBE's part of both once they have settled, per cent.
+pub(super) fn share(run: &RunResult) -> Option<f64> {
+    let [own, rival] = FLOWS.map(|flow| {
+        let goodputs = after(run, flow, Metric::Goodput, SETTLED);
+        goodputs.iter().sum::<f64>()
+    });
+    (own + rival > 0.0).then(|| 100.0 * own / (own + rival))
 }
 
 fn report(extent: &Extent, results: &Results) -> Part {
@@ -93,7 +93,7 @@ fn report(extent: &Extent, results: &Results) -> Part {
     let claims = RIVALS.iter().map(|&rival| {
         let reached = MODES.map(|mode| {
             let all = cases().filter(|case| case.rival == rival);
-            let shares = all.map(|case| results.mean(&case.experiment(mode), Case::share).mean);
+            let shares = all.map(|case| results.mean(&case.experiment(mode), share).mean);
             let is_fair = |share: &f64| (FAIR[0]..=FAIR[1]).contains(share);
             shares.filter(is_fair).count()
         });
@@ -144,7 +144,7 @@ fn tables(results: &Results) -> String {
         ];
         row.extend(BUFFERS.map(|buffer| {
             let case = Case { buffer, ..case };
-            with_interval(results.mean(&case.experiment(mode), Case::share))
+            with_interval(results.mean(&case.experiment(mode), share))
         }));
         row
     });

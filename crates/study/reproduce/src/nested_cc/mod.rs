@@ -14,6 +14,7 @@ mod rank;
 mod readings;
 mod regions;
 mod table;
+mod testbed;
 mod waiting;
 
 use crate::experiment::Experiment;
@@ -34,9 +35,9 @@ pub(crate) static SYSTEM: System = System {
     repeats: Repeats {
         full: 3,
         quick: 1,
-        lab: 1,
+        lab: 3,
     },
-    lab: &[],
+    lab: &["fig9b"],
     apart: &[],
     worlds: "",
     preface: "A download passes a tunnel of two paths of 50 Mbit/s; its time is given in per cent of that over the \
@@ -56,6 +57,7 @@ pub(crate) static SYSTEM: System = System {
         bars::SECTION,
         waiting::SECTION,
         over_time::SECTION,
+        testbed::SECTION,
         contours::BBR,
         contours::CUBIC,
         contours::NEWRENO,

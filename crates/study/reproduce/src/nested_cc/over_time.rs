@@ -134,14 +134,19 @@ fn report(extent: &Extent, results: &Results) -> Part {
     }
 }
 
-/// The paths one upon the other, as the paper stacks them: the cheap one below.
 fn panel(shown: &Shown, run: Option<&RunResult>) -> Panel {
+    let title = format!("{}, {}", shown.combination.name(), shown.name);
+    stacked(title, run)
+}
+
+/// The paths one upon the other, as the paper stacks them: the cheap one below.
+pub(super) fn stacked(title: String, run: Option<&RunResult>) -> Panel {
     let path = |name: &str, place| Trace {
         name: name.to_owned(),
         points: run.map_or_else(Vec::new, |run| rate(run, place)),
     };
     Panel {
-        title: format!("{}, {}", shown.combination.name(), shown.name),
+        title,
         x: Axis::linear("time (s)"),
         y: Axis::linear("throughput (Mbit/s)"),
         shape: Shape::Stack(vec![path("path 1 (cheap)", 0), path("path 2 (dear)", 1)]),

@@ -8,7 +8,7 @@
 use crate::experiment::Experiment;
 
 /// Download of 300 MB (section 4.3).
-const FILE: &str = "300 MB";
+pub(super) const FILE: &str = "300 MB";
 /// What distinguishes repeats: up to so much more delay of each packet on a path, less than a full packet takes at
 /// 50 Mbit/s (0.24 ms). Assumed: the paper's repeats differ by the scheduling of its hosts, of which it has no number.
 pub(super) const JITTER: &str = "200 us";

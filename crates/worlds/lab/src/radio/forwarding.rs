@@ -1,6 +1,6 @@
 //! The network of a lab, without its devices: wires, cell and meters, driven by the owner of the clock.
 
-use super::shares::PathShares;
+use super::paths::Paths;
 use crate::measure::{Flows, Hop};
 use crate::packet::Packet;
 use crate::topology::Devices;
@@ -22,7 +22,7 @@ pub(crate) struct Network {
     pub(crate) flows: Flows,
     bottleneck: Bottleneck,
     pub(crate) series: SeriesSet,
-    shares: PathShares,
+    paths: Paths,
     hops: u64,
 }
 
@@ -40,7 +40,7 @@ impl Network {
             flows: Flows::new(experiment, delay, access_rtt),
             bottleneck: Bottleneck::default(),
             series: SeriesSet::default(),
-            shares: PathShares::new(experiment),
+            paths: Paths::new(experiment),
             hops: 0,
         })
     }
@@ -125,7 +125,7 @@ impl Network {
                 devices.ran[access].push(packet);
             }
             (Direction::Downlink, Some(gateway)) => {
-                self.shares.count(access, packet.data.len());
+                self.paths.count(access, &packet.data);
                 gateway.paths[access].push(packet);
             }
             (Direction::Downlink, None) => {
@@ -258,10 +258,10 @@ impl Network {
             .sample(now, interval, flow, known, &mut self.series);
     }
 
-    /// The links' part of a step.
-    pub(crate) fn sample_links(&mut self, now: Instant) {
+    /// The part of the links and of the tunnel's paths in a step.
+    pub(crate) fn sample_links(&mut self, now: Instant, step: Duration) {
         self.topology.sample(now, &mut self.series);
-        self.shares.record(now, &mut self.series);
+        self.paths.sample(now, step, &mut self.series);
     }
 
     /// Ends measuring.

@@ -11,7 +11,7 @@
 //! load, packets of one [`MIN_TURN`] are handled together.
 
 mod forwarding;
-mod shares;
+mod paths;
 
 pub(crate) use forwarding::Network;
 
@@ -277,7 +277,7 @@ impl Radio {
             let known = states.get(flow).copied().unwrap_or_default();
             self.network.sample_flow(at, step, flow, &known);
         }
-        self.network.sample_links(at);
+        self.network.sample_links(at, step);
         self.network.series.end_step(at);
     }
 

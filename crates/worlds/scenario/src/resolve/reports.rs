@@ -5,6 +5,7 @@ use crate::error::{Checked, fault};
 use crate::experiment::{CdbeSpec, FlowSpec, MeldSpec, PepMode, PepSpec, ReportSpec};
 use crate::reader::Reader;
 use crate::resolved::ResolvedValue;
+use cc::cdbe::Constants;
 use cc::{RateReport, Reporter};
 use units::Duration;
 
@@ -84,6 +85,7 @@ pub(super) fn cdbe(
         queue_up_windows: reader.count("queue-up-windows")?,
         queue_down_windows: reader.count("queue-down-windows")?,
         inflight_share: reader.number("inflight-share")?,
+        constants: constants(&mut reader)?,
         initial_report: RateReport::of(reader.quantity("initial-report")?),
         timestamp_tick: reader.quantity("timestamp-tick")?,
         radio_period: reader.quantity("radio-period")?,
@@ -105,4 +107,29 @@ pub(super) fn cdbe(
     }
     top.put("cdbe", ResolvedValue::Table(reader.finish()));
     Ok(spec)
+}
+
+/// What of mode `default` can be set, in the units in which it decides: microseconds and thousandths.
+fn constants(reader: &mut Reader<'_>) -> Checked<Constants> {
+    let time = |time: Duration| time.as_micros();
+    let thousandths = |part: f64| (part * 1_000.0).round() as u64;
+    let read = Constants {
+        target_max: time(reader.quantity("target-max")?).cast_signed(),
+        target_min: time(reader.quantity("target-min")?).cast_signed(),
+        target_octave: time(reader.quantity("target-octave")?).cast_signed(),
+        pacing_gain: thousandths(reader.number("pacing-gain")?),
+        draining_gain: thousandths(reader.number("draining-gain")?),
+        drain_after: time(reader.quantity("drain-after")?),
+        losses: (1.0 / reader.number("overflow-loss")?).round() as u64,
+        max_backoff: thousandths(reader.number("max-backoff")?),
+        share: thousandths(reader.number("competing-share")?),
+    };
+    if read.target_min > read.target_max {
+        let problem = format!(
+            "the least target, {} us, is above the largest, {} us",
+            read.target_min, read.target_max
+        );
+        return Err(fault(reader.place("target-min"), problem).allowed("\"target-max\" at most"));
+    }
+    Ok(read)
 }

@@ -57,6 +57,14 @@ fn numbers_out_of_range_are_refused_where_they_stand() {
         ("initial-report = \"40 Gbit/s\"", "initial-report"),
         ("timestamp-tick = \"0 s\"", "timestamp-tick"),
         ("gama = 1", "inflight-share"),
+        ("target-max = \"2 s\"", "1 s"),
+        ("target-min = \"20 ms\"", "\"target-max\" at most"),
+        ("pacing-gain = 0.9", "1 to 10"),
+        ("draining-gain = 1", "0.9"),
+        ("drain-after = \"0 s\"", "drain-after"),
+        ("overflow-loss = 0", "0.001"),
+        ("max-backoff = 1", "0.99"),
+        ("competing-share = 1", "0.9"),
     ] {
         let error = read(LINK, &flow, &cdbe(line)).expect_err("refused");
         assert!(error.contains(":10:"), "{line}: {error}");
@@ -100,4 +108,29 @@ fn modems_and_servers_read_the_same_reports() {
     refused(CELL, &flow, two, &["the modems' period is 5 ms"]);
     let one = read(CELL, &flow, "[cdbe]\nradio-period = \"4 ms\"\n").expect("valid");
     assert_eq!(one.meld.reports.period, Duration::from_millis(4));
+}
+
+#[test]
+fn constants_of_mode_default_are_as_preset_unless_set() {
+    use cc::cdbe::Constants;
+    let flow = format!("cc = \"cdbe\"\n{BULK}");
+    let of = |rest: &str| read(LINK, &flow, rest).expect("valid").cdbe.constants;
+    assert_eq!(of(""), Constants::DEFAULT);
+    let set = of(
+        "[cdbe]\ntarget-max = \"38 ms\"\ntarget-min = \"4 ms\"\ntarget-octave = \"950 us\"\n\
+         pacing-gain = 1.25\ndraining-gain = 0.75\ndrain-after = \"1 s\"\noverflow-loss = 0.04\n\
+         max-backoff = 0.5\ncompeting-share = 0.24\n",
+    );
+    let expected = Constants {
+        target_max: 38_000,
+        target_min: 4_000,
+        target_octave: 950,
+        pacing_gain: 1_250,
+        draining_gain: 750,
+        drain_after: 1_000_000,
+        losses: 25,
+        max_backoff: 500,
+        share: 240,
+    };
+    assert_eq!(set, expected);
 }

@@ -101,6 +101,7 @@ pub(crate) fn cdbe() -> CdbeSpec {
         queue_up_windows: 2,
         queue_down_windows: 2,
         inflight_share: 0.5,
+        constants: cc::cdbe::Constants::DEFAULT,
         initial_report: cc::RateReport::new(1_000_000),
         timestamp_tick: ms(1),
         radio_period: ms(5),

@@ -22,7 +22,7 @@ impl Fifo {
         let at = 1_000_000;
         let flows = reports.iter().map(|&report| {
             let mut flow = Competing::default();
-            flow.begin(at, report, 2 * MIN_RTT);
+            flow.begin(&Constants::DEFAULT, at, report, 2 * MIN_RTT);
             flow
         });
         Self {
@@ -79,7 +79,7 @@ impl Fifo {
                 flow.look(&seen, MIN_RTT);
             }
             if flow.is_on {
-                flow.step(self.at, queue, rate);
+                flow.step(&Constants::DEFAULT, self.at, queue, rate);
             } else {
                 flow.judge(self.at, queue, 10_000, rate);
             }
@@ -134,7 +134,8 @@ fn in_a_full_buffer_what_is_delivered_shows_the_share() {
             low_rate: 1_000_000 - part(PART),
             ..Competing::default()
         };
-        flow.end_cycle(80_000, 1_000_000 - part(PART), 1_000_000);
+        let below = (80_000, 1_000_000 - part(PART));
+        flow.end_cycle(&Constants::DEFAULT, below, 1_000_000);
         // an eighth of what a queue of one's own would fall by, 20 ms
         let expected = 20_000 * share / ONE / (MEMORY + 1);
         assert!(flow.fall.abs_diff(expected) <= 1, "{share}: {}", flow.fall);
@@ -176,14 +177,17 @@ fn flows_that_compete_with_one_another_alone_leave_the_queue_to_run_off() {
 fn a_trial_that_others_use_is_ended_and_one_that_they_do_not_use_is_not() {
     for is_taken in [true, false] {
         let mut flow = Competing::default();
-        flow.begin(0, 1_000_000, 60_000);
+        flow.begin(&Constants::DEFAULT, 0, 1_000_000, 60_000);
         let [first, last] = TRIALS;
         let mut at = 0;
         for nth in 0..8 {
             // between the phases, so that it is not judged alone
             flow.cycles = 0;
             at += flow.lasts + 1;
-            assert!(!flow.step(at, 40_000, 1_000_000), "{nth}");
+            assert!(
+                !flow.step(&Constants::DEFAULT, at, 40_000, 1_000_000),
+                "{nth}"
+            );
             assert!(!flow.judge(at + 1, 40_000, 10_000, 1_000_000));
             at += (TRIAL_ROUNDS + 1) * flow.rtt;
             let goes_on = if is_taken {
@@ -204,7 +208,7 @@ fn a_trial_that_others_use_is_ended_and_one_that_they_do_not_use_is_not() {
 #[test]
 fn probe_rtt_of_others_does_not_end_it_and_a_queue_that_stays_empty_does() {
     let mut flow = Competing::default();
-    flow.begin(0, 1_000_000, 60_000);
+    flow.begin(&Constants::DEFAULT, 0, 1_000_000, 60_000);
     let seen = |at, least_queue| Seen {
         at,
         least_queue,
@@ -255,13 +259,40 @@ fn a_queue_that_is_long_for_five_round_trips_makes_a_flow_compete_for_what_it_ha
 fn absurd_amounts_are_bounded() {
     let mut flow = Competing::default();
     let largest = u64::from(u32::MAX);
-    flow.begin(1, largest, 120_000_000);
+    flow.begin(&Constants::DEFAULT, 1, largest, 120_000_000);
     let mut at = 1;
     for n in 0..400u64 {
         at += 60_000_000;
         flow.take(60_000_000, u64::MAX, if n % 7 == 0 { u64::MAX } else { 0 });
-        flow.step(at, 1 << 42, largest);
+        flow.step(&Constants::DEFAULT, at, 1 << 42, largest);
         flow.is_on = true;
         assert!(flow.window() <= MAX_REPORTS * largest * 240);
     }
+}
+
+#[test]
+fn the_part_that_is_aimed_at_can_be_another() {
+    let other = Constants {
+        share: 240,
+        ..Constants::DEFAULT
+    };
+    let window = |constants: &Constants| {
+        let mut flow = Competing {
+            share: constants.share,
+            base: 40_000,
+            low: 80_000,
+            low_rate: 1_000_000,
+            high: 80_000,
+            high_rate: 1_000_000,
+            fall: 20_000,
+            given: 20_000,
+            ..Competing::default()
+        };
+        flow.end_cycle(constants, (80_000, 1_000_000), 1_000_000);
+        flow.share
+    };
+    assert_eq!((window(&other), window(&Constants::DEFAULT)), (240, 480));
+    let mut flow = Competing::default();
+    flow.begin(&other, 0, 1_000_000, 40_000);
+    assert_eq!(flow.share, 240);
 }

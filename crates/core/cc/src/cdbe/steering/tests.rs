@@ -19,9 +19,9 @@ fn round(state: &mut Steering, at: &mut u64, queue: u64, report: u64) {
     for _ in 0..RTT / 1_000 {
         *at += 1_000;
         state.take(&event(*at, RTT + queue));
-        state.steer(*at, RTT, report);
+        state.steer(&Constants::DEFAULT, *at, RTT, report);
     }
-    state.end_window(*at, RTT, report, MSS);
+    state.end_window(&Constants::DEFAULT, *at, RTT, report, MSS);
 }
 
 #[test]
@@ -40,13 +40,25 @@ fn logarithms_are_exact_at_powers_of_two_and_near_between() {
 #[test]
 fn the_target_falls_with_each_doubling_of_the_rate() {
     let state = Steering::default();
-    assert_eq!(state.target(0), TARGET_MAX);
-    assert_eq!(state.target(TARGET_RATE), TARGET_MAX);
+    assert_eq!(
+        state.target(&Constants::DEFAULT, 0),
+        Constants::DEFAULT.target_max
+    );
+    assert_eq!(
+        state.target(&Constants::DEFAULT, TARGET_RATE),
+        Constants::DEFAULT.target_max
+    );
     for doublings in 0..8 {
-        let target = state.target(TARGET_RATE << doublings);
-        assert_eq!(target, TARGET_MAX - TARGET_OCTAVE * doublings);
+        let target = state.target(&Constants::DEFAULT, TARGET_RATE << doublings);
+        assert_eq!(
+            target,
+            Constants::DEFAULT.target_max - Constants::DEFAULT.target_octave * doublings
+        );
     }
-    assert_eq!(state.target(u64::from(u32::MAX)), TARGET_MIN);
+    assert_eq!(
+        state.target(&Constants::DEFAULT, u64::from(u32::MAX)),
+        Constants::DEFAULT.target_min
+    );
 }
 
 #[test]
@@ -100,22 +112,25 @@ fn a_floor_expires_when_a_path_has_become_longer() {
 fn losses_shorten_the_target_and_it_comes_back() {
     let mut state = Steering::default();
     let mut at = 0;
-    let target = state.target(1_000_000);
+    let target = state.target(&Constants::DEFAULT, 1_000_000);
     round(&mut state, &mut at, 0, 1_000_000);
     // one segment of twenty: more than a fiftieth
     state.lost = MSS;
     round(&mut state, &mut at, 0, 1_000_000);
-    assert_eq!(state.target(1_000_000), target * 875 / 1_000);
+    assert_eq!(
+        state.target(&Constants::DEFAULT, 1_000_000),
+        target * 875 / 1_000
+    );
     // all of a window, for long: an eighth is left
     for _ in 0..10 {
         state.lost = 20 * MSS;
         round(&mut state, &mut at, 0, 1_000_000);
     }
-    assert_eq!(state.target(1_000_000), target / 8);
+    assert_eq!(state.target(&Constants::DEFAULT, 1_000_000), target / 8);
     for _ in 0..125 {
         round(&mut state, &mut at, 0, 1_000_000);
     }
-    assert_eq!(state.target(1_000_000), target);
+    assert_eq!(state.target(&Constants::DEFAULT, 1_000_000), target);
 }
 
 #[test]
@@ -125,7 +140,7 @@ fn losses_of_a_hundredth_are_not_congestion() {
         lost: MSS,
         ..Steering::default()
     };
-    state.end_window(0, RTT, 1_000_000, MSS);
+    state.end_window(&Constants::DEFAULT, 0, RTT, 1_000_000, MSS);
     assert_eq!(state.backoff, 0);
 }
 
@@ -145,7 +160,7 @@ fn a_queue_that_never_empties_is_drained_deeper_and_then_competed_for() {
     }
     let depths: Vec<_> = began.iter().map(|&(_, depth)| depth).collect();
     assert_eq!(depths, [1, 2, 4, 8]);
-    assert!(began[0].0 >= DRAIN_AFTER);
+    assert!(began[0].0 >= Constants::DEFAULT.drain_after);
     assert!(!state.is_draining && !state.is_holding(at));
 }
 
@@ -162,7 +177,7 @@ fn a_queue_that_stays_long_is_competed_for_and_the_window_is_not_given_up() {
     }
     // what the first report fills of the round trip
     let had = 1_000_000 * (RTT + 60_000) / 1_000_000;
-    let window = state.window(report, RTT, MSS);
+    let window = state.window(&Constants::DEFAULT, report, RTT, MSS);
     assert!((had * 9 / 10..=had * 5 / 4).contains(&window), "{window}");
 }
 
@@ -172,10 +187,10 @@ fn losses_of_startup_shorten_no_target() {
     state.start_up(1_000, RTT);
     state.acked = 20 * MSS;
     state.lost = 10 * MSS;
-    state.end_window(2 * RTT, RTT, 1_000_000, MSS);
+    state.end_window(&Constants::DEFAULT, 2 * RTT, RTT, 1_000_000, MSS);
     assert_eq!(state.backoff, 0);
     state.lost = 10 * MSS;
-    state.end_window(2 * RTT + 1_000, RTT, 1_000_000, MSS);
+    state.end_window(&Constants::DEFAULT, 2 * RTT + 1_000, RTT, 1_000_000, MSS);
     assert!(state.backoff > 0);
 }
 
@@ -211,7 +226,10 @@ fn a_floor_that_falls_in_a_drain_is_looked_under_at_once() {
         };
         round(&mut state, &mut at, queue, 1_000_000);
         let floor = state.rtt.get().cast_unsigned();
-        assert!(at > DRAIN_AFTER || floor == RTT + 10_000, "{at}: {floor}");
+        assert!(
+            at > Constants::DEFAULT.drain_after || floor == RTT + 10_000,
+            "{at}: {floor}"
+        );
     }
     assert_eq!(state.rtt.get().cast_unsigned(), RTT);
     assert_eq!(
@@ -254,7 +272,9 @@ fn two_flows_come_to_equal_rates() {
                         ..Event::default()
                     };
                     flow.state.take(&event);
-                    let window = flow.state.window(flow.report as u64, rtt, MSS);
+                    let window =
+                        flow.state
+                            .window(&Constants::DEFAULT, flow.report as u64, rtt, MSS);
                     window as f64 * 1e6 / (rtt as f64 + queue)
                 })
                 .collect();
@@ -274,4 +294,49 @@ fn two_flows_come_to_equal_rates() {
         );
         assert!(queue < 20_000.0, "{capacity} B/s, {rtt} us: {queue} us");
     }
+}
+
+#[test]
+fn constants_that_are_set_are_those_that_decide() {
+    let other = Constants {
+        target_max: 9_500,
+        target_min: 4_000,
+        target_octave: 950,
+        pacing_gain: 3_000,
+        draining_gain: 250,
+        drain_after: 500_000,
+        losses: 10,
+        max_backoff: 500,
+        share: 240,
+    };
+    let state = Steering::default();
+    assert_eq!(state.target(&other, TARGET_RATE), 9_500);
+    assert_eq!(state.target(&other, TARGET_RATE << 2), 9_500 - 2 * 950);
+    assert_eq!(state.target(&other, u64::from(u32::MAX)), 4_000);
+    let rate = |constants| state.pacing_rate(constants, 10 * MSS, RTT);
+    assert_eq!(rate(&other), 2 * rate(&Constants::DEFAULT));
+    // one segment of twenty is no overflow where a tenth is
+    let losing = |lost: u64| {
+        let mut state = Steering {
+            acked: (20 - lost) * MSS,
+            lost: lost * MSS,
+            ..Steering::default()
+        };
+        for _ in 0..20 {
+            (state.acked, state.lost) = ((20 - lost) * MSS, lost * MSS);
+            state.end_window(&other, 0, RTT, 1_000_000, MSS);
+        }
+        state.backoff
+    };
+    assert_eq!((losing(1), losing(20)), (0, 500));
+    // a queue that stands is drained after half a second, at a quarter of the report
+    let mut state = Steering::default();
+    let mut at = 0;
+    while !state.is_draining {
+        at += 1_000;
+        state.take(&event(at, RTT + if at < 2_000 { 0 } else { 3_000 }));
+        state.steer(&other, at, RTT, 1_000_000);
+    }
+    assert_eq!(at, 1_000 + 500_000);
+    assert_eq!(state.gain(&other, 1_000_000, RTT), 250);
 }
