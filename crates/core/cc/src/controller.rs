@@ -91,6 +91,9 @@ pub struct AckSample {
     /// that of RFC 3168 6.1.3 something was, in the last round trip. What is to be answered once a
     /// round trip comes as [`LossKind::Ecn`].
     pub ecn_echo: bool,
+    /// Of what is newly acknowledged what was marked, where the feedback shows it of each packet (the echo of RFC 8257 3.2, the
+    /// counts of QUIC's acknowledgements); with the echo of RFC 3168 all while that stands.
+    pub newly_marked: Bytes,
 }
 
 /// How a loss was found.

@@ -61,9 +61,7 @@ struct Observation {
 impl Observation {
     fn add(&mut self, ack: &AckSample) {
         self.acked += ack.newly_acked;
-        if ack.ecn_echo {
-            self.marked += ack.newly_acked;
-        }
+        self.marked += ack.newly_marked;
     }
 
     /// 3.3 step 5; none if nothing was acknowledged.
@@ -191,7 +189,9 @@ mod tests {
         fn round(&mut self, marked: u32) {
             for k in 0..20 {
                 let mut ack = ack(ms(10), k == 19);
-                ack.ecn_echo = k < marked;
+                if k < marked {
+                    ack.newly_marked = ack.newly_acked;
+                }
                 ack.is_recovering = true;
                 self.with(|dctcp, cx| dctcp.on_ack(cx, &ack));
             }
@@ -236,7 +236,7 @@ mod tests {
         large.newly_acked = Bytes::new(3_000);
         observation.add(&large);
         large.newly_acked = Bytes::new(1_000);
-        large.ecn_echo = true;
+        large.newly_marked = large.newly_acked;
         observation.add(&large);
         assert_eq!(observation.share(), Some(0.25));
     }

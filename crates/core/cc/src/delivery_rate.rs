@@ -156,6 +156,7 @@ mod tests {
             is_cwnd_limited: true,
             is_round_start: false,
             ecn_echo: false,
+            newly_marked: Bytes::ZERO,
         }
     }
 

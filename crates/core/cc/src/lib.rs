@@ -21,6 +21,7 @@
 //! | [`bbr`] | BBR version 1 | draft-cardwell-iccrg-bbr-congestion-control-00, Linux |
 //! | [`bbr3`] | BBR versions 2 and 3 | Linux `tcp_bbr2.c`, draft-ietf-ccwg-bbr-06 |
 //! | [`dctcp`] | DCTCP | RFC 8257 |
+//! | [`prague`] | Prague | draft-briscoe-iccrg-prague-congestion-control, RFC 9331 |
 //! | [`meld`] | MELD round any of them | Diarra et al. 2021 |
 //! | [`cdbe`] | CDBE, the client's part and the server's | Zhong et al. 2018 |
 //! | [`cqic`] | CQIC, the same | Lu et al. 2015 |
@@ -43,6 +44,7 @@ pub mod delivery_rate;
 mod feedback;
 pub mod meld;
 pub mod newreno;
+pub mod prague;
 mod radio_state;
 mod registry;
 mod reno;

@@ -6,6 +6,7 @@ use crate::cdbe::{self, Cdbe};
 use crate::cubic::{self, Cubic};
 use crate::dctcp::Dctcp;
 use crate::newreno::NewReno;
+use crate::prague::Prague;
 use crate::vegas::Vegas;
 use crate::veno::Veno;
 use crate::westwood::Westwood;
@@ -165,6 +166,7 @@ impl Controller {
 /// | `bbr2` | [`Bbr3`] with the rules of version 2, paced |
 /// | `bbr3` | [`Bbr3`], paced |
 /// | `dctcp` | [`Dctcp`], not paced |
+/// | `prague` | [`Prague`], paced |
 /// | `cdbe` | [`Cdbe`] in mode `default`, paced |
 /// | `cqic` | CQIC's server ([`cqic::server`]), paced |
 /// | `cqic-s` | [`Cdbe`] as above; its clients report as CQIC's do |
@@ -239,6 +241,7 @@ pub const CONTROLLERS: &[Controller] = &[
         Box::new(Dctcp::new(reno::Config::new(c)))
     })
     .scalable(),
+    Controller::new("prague", "Prague", |c| Box::new(Prague::new(c))).scalable(),
     // CDBE's server has a controller of its own in each lab; where it is not to be had, its fallback is named
     Controller::new("cdbe", "CDBE", |c| {
         Box::new(Cdbe::new(cdbe::Config::new(cdbe::Mode::Default, c)))
@@ -389,7 +392,7 @@ mod tests {
             error("bbrr").to_string(),
             "unknown congestion control \"bbrr\": did you mean \"bbr\"? known are newreno, cubic, \
              cubic-hystart++, cubic-plain, newreno-abe, cubic-abe, vegas, vegas-linux, westwood, yeah, veno, bbr, \
-             bbr2, bbr3, dctcp, cdbe, cqic, cqic-s; choose one of them"
+             bbr2, bbr3, dctcp, prague, cdbe, cqic, cqic-s; choose one of them"
         );
     }
 

@@ -115,6 +115,7 @@ pub(crate) mod tests {
             is_cwnd_limited: true,
             is_round_start,
             ecn_echo: false,
+            newly_marked: Bytes::ZERO,
         }
     }
 

@@ -16,6 +16,8 @@
 //! beyond what it sends), [`wire`] (the window of each segment, where it can be set as that leaves) and [`pace`] (the
 //! rate that windows mean, where the window itself cannot be set).
 //!
+//! Packets that are not split are not of this machine: [`marker`] has what becomes of them, by the same reports.
+//!
 //! All that goes in and comes out can be recorded and decided once more ([`recording`]).
 //!
 //! Source: RAPID sections 3.2 and 4.2 for what the proxy does with the windows; all else is ours, see
@@ -31,6 +33,7 @@ mod directory;
 mod flows;
 mod freshness;
 mod machine;
+pub mod marker;
 pub mod pace;
 pub mod recording;
 mod settings;

@@ -2,7 +2,7 @@
 
 use crate::default_mode::DefaultMode;
 use crate::paper::Paper;
-use crate::{AllocatorConfig, ConfigError, Mode};
+use crate::{AllocatorConfig, ConfigError, Mode, Unsplit};
 use rnis::Rnti;
 use rnis::intake::CheckedReport;
 use serde::{Deserialize, Serialize};
@@ -105,6 +105,9 @@ pub trait Allocator: std::fmt::Debug + Send {
     fn poll_decision(&mut self) -> Option<Decision>;
     /// The rate that the UE could have: eq. 3 in mode `paper`, payload in mode `default`.
     fn capacity(&self, ue: Rnti) -> Option<BitRate>;
+    /// What the UE's radio carries of traffic that is not split, as of its last report; none of a UE that no report
+    /// has named.
+    fn unsplit(&self, now: Instant, ue: Rnti) -> Option<Unsplit>;
 }
 
 /// The allocator of the configured mode, without flows and reports.

@@ -21,7 +21,9 @@ mod paper;
 mod share;
 #[cfg(test)]
 mod test_support;
+mod unsplit;
 
 pub use allocator::{Allocator, Decision, FlowId, FlowOpened, FlowTelemetry, WanWindow, allocator};
 pub use config::{AllocatorConfig, ConfigError, Mode, Part, Reading};
 pub use follow::{FollowAllocation, MIN_SEGMENTS};
+pub use unsplit::Unsplit;

@@ -5,7 +5,7 @@ use crate::factory::{Epoch, TraceSink, initial_window, span};
 use crate::feed::Arrival;
 use crate::flight::Flight;
 use crate::monitor::{Monitor, PathSample};
-use crate::{RadioFeed, ReportFeed};
+use crate::{MarkFeed, RadioFeed, ReportFeed};
 use cc::meld::LossDecision;
 use cc::{AckSample, CongestionControl, Ctx, LossKind, LossSample, RecoveryEnd, Sent, Trace};
 use quinn_proto::RttEstimator;
@@ -71,6 +71,7 @@ pub(crate) struct Parts {
     pub(crate) rng: Rng,
     pub(crate) feed: Option<RadioFeed>,
     pub(crate) reports: Option<ReportFeed>,
+    pub(crate) marks: Option<MarkFeed>,
     pub(crate) trace: Option<TraceSink>,
     pub(crate) monitor: Option<Monitor>,
 }
@@ -87,6 +88,8 @@ struct State {
     /// Found since the last acknowledgement was passed on.
     newly_lost: Bytes,
     ecn_echo: bool,
+    /// CE packets of which the feed had reported at the last acknowledgement.
+    marks_seen: u64,
     credit: Credit,
     /// Of the last event.
     now: Instant,
@@ -96,6 +99,7 @@ struct State {
 #[derive(Clone, Copy, Default)]
 struct Acked {
     bytes: Bytes,
+    packets: u64,
     latest_sent_at: Option<Instant>,
     /// quinn's, without the sample of this acknowledgement.
     srtt: Duration,
@@ -212,6 +216,7 @@ impl State {
 
     fn on_ack(&mut self, sent_at: Instant, bytes: Bytes, srtt: Duration) {
         self.acked.bytes += bytes;
+        self.acked.packets += 1;
         self.acked.srtt = srtt;
         self.acked.latest_sent_at = self.acked.latest_sent_at.max(Some(sent_at));
     }
@@ -235,6 +240,7 @@ impl State {
             self.end_episode(now);
         }
         let prior_in_flight = in_flight + acked.bytes;
+        let newly_marked = self.take_marked(&acked);
         let sample = AckSample {
             newly_acked: acked.bytes,
             newly_lost: core::mem::take(&mut self.newly_lost),
@@ -248,6 +254,7 @@ impl State {
             is_cwnd_limited: self.is_cwnd_limited(prior_in_flight, is_app_limited),
             is_round_start: self.flight.begins_round(sent_at),
             ecn_echo: core::mem::take(&mut self.ecn_echo),
+            newly_marked,
         };
         self.notify(now, |controller, cx| controller.on_ack(cx, &sample));
         if is_app_limited {
@@ -269,6 +276,22 @@ impl State {
                 monitor.on_rate_view(view);
             }
         }
+    }
+
+    /// What of the acknowledged bytes was marked: as many packets as the count of CE has grown by, with a feed; without
+    /// one all, if something was.
+    fn take_marked(&mut self, acked: &Acked) -> Bytes {
+        let Some(feed) = &self.parts.marks else {
+            return if self.ecn_echo {
+                acked.bytes
+            } else {
+                Bytes::ZERO
+            };
+        };
+        let marked = feed.count();
+        let new = marked.saturating_sub(self.marks_seen).min(acked.packets);
+        self.marks_seen = marked;
+        acked.bytes * new / acked.packets.max(1)
     }
 
     /// The window has been full, or as good as full: what quinn could have sent, it has. With half of
@@ -381,6 +404,7 @@ impl Adapter {
             episode: None,
             newly_lost: Bytes::ZERO,
             ecn_echo: false,
+            marks_seen: 0,
             credit: Credit::default(),
             now: Instant::ZERO,
             parts,

@@ -1,7 +1,7 @@
 //! Makes controllers for quinn.
 
 use crate::adapter::{Adapter, Parts};
-use crate::{Monitor, RadioFeed, ReportFeed};
+use crate::{MarkFeed, Monitor, RadioFeed, ReportFeed};
 use cc::meld::{Meld, Variant};
 use cc::{BuildConfig, CongestionControl, Trace, UnknownController};
 use quinn_proto::congestion::{Controller, ControllerFactory};
@@ -51,7 +51,7 @@ pub(crate) fn initial_window(mtu: Bytes) -> Bytes {
 
 /// Makes a controller for each path of a connection.
 ///
-/// With a [`RadioFeed`], a [`ReportFeed`] or a [`Monitor`] it is of one connection: a server gives each its own by
+/// With a [`RadioFeed`], a [`ReportFeed`], a [`MarkFeed`] or a [`Monitor`] it is of one connection: a server gives each its own by
 /// `quinn::Incoming::accept_with`. Without them it may serve any number.
 ///
 /// Amounts are of datagrams' payload: QUIC's headers and authentication tags count, those of UDP and
@@ -62,6 +62,7 @@ pub struct AdapterFactory {
     build: Box<Build>,
     feed: Option<RadioFeed>,
     reports: Option<ReportFeed>,
+    marks: Option<MarkFeed>,
     trace: Option<TraceSink>,
     monitor: Option<Monitor>,
     streams: Streams,
@@ -79,6 +80,7 @@ impl AdapterFactory {
             build: Box::new(build),
             feed: None,
             reports: None,
+            marks: None,
             trace: None,
             monitor: None,
             streams: Streams::new(0),
@@ -154,6 +156,13 @@ impl AdapterFactory {
         self
     }
 
+    /// With counts of marked packets, which quinn does not report to controllers.
+    #[must_use]
+    pub fn with_marks(mut self, marks: MarkFeed) -> Self {
+        self.marks = Some(marks);
+        self
+    }
+
     /// With a place where decisions go.
     #[must_use]
     pub fn with_trace(mut self, trace: TraceSink) -> Self {
@@ -216,6 +225,7 @@ impl ControllerFactory for AdapterFactory {
                 rng: self.streams.stream(&format!("path {built}")),
                 feed: self.feed.clone(),
                 reports: self.reports.clone(),
+                marks: self.marks.clone(),
                 trace: self.trace.clone(),
                 monitor: self.monitor.clone(),
             },

@@ -37,12 +37,14 @@ mod credit;
 mod factory;
 mod feed;
 mod flight;
+mod marks;
 mod monitor;
 mod report;
 
 pub use adapter::Adapter;
 pub use factory::{AdapterFactory, Epoch, TraceSink};
 pub use feed::RadioFeed;
+pub use marks::MarkFeed;
 pub use monitor::{Monitor, PathSample, RttSummary, Totals};
 pub use report::{
     REPORT_BYTES, Report, ReportCounts, ReportError, ReportFeed, ReportOutcome, Reporting,

@@ -119,6 +119,7 @@ pub(crate) fn run(seed: u64, delay: f64, steps: u32) -> RunResult {
         wall: core::time::Duration::from_millis(300),
         real_time: None,
         tunnel: None,
+        unsplit: None,
     }
 }
 

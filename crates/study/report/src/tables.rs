@@ -19,6 +19,7 @@ pub fn report_tables(report: &Report<'_>) -> Vec<Table> {
         burst_table(variants),
         queue_table(variants),
         link_table(variants),
+        unsplit_table(variants),
         real_time_table(variants),
         conditions_table(report),
     ];
@@ -266,6 +267,48 @@ fn link_table(variants: &[Variant<'_>]) -> Table {
     });
     Table {
         title: "Bottleneck".to_owned(),
+        rows: rows.collect(),
+        columns,
+    }
+}
+
+/// Packets that are not split by what became of them, where they are marked.
+fn unsplit_table(variants: &[Variant<'_>]) -> Table {
+    let several = variants.len() > 1;
+    let reasons = [
+        ("marked L4S", "marked_l4s"),
+        ("marked classic", "marked_classic"),
+        ("dropped", "dropped_not_ect"),
+        ("in overload", "dropped_overload"),
+        ("undue", "undue"),
+        ("short queue", "short"),
+        ("sparse", "sparse"),
+        ("young", "young"),
+        ("capped", "capped"),
+    ];
+    let mut columns = vec![Column::text(if several { "variant" } else { "not split" })];
+    columns.extend(reasons.map(|(title, _)| Column::number(title, "")));
+    columns.push(Column::number("no report", ""));
+    let rows = variants.iter().filter_map(|variant| {
+        let counts = &variant.summary.unsplit;
+        if counts.is_empty() {
+            return None;
+        }
+        let of = |name: &str| counts.get(name).copied().unwrap_or(0.0);
+        let name = if several {
+            variant.label.as_str()
+        } else {
+            "packets"
+        };
+        let mut row = vec![name.to_owned()];
+        row.extend(reasons.map(|(_, name)| count(of(name))));
+        row.push(count(
+            ["no_report", "stale", "no_rate"].map(of).iter().sum(),
+        ));
+        Some(row)
+    });
+    Table {
+        title: "Packets that are not split".to_owned(),
         rows: rows.collect(),
         columns,
     }

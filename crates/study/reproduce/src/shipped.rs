@@ -82,6 +82,7 @@ pub(crate) const RAPID: Embedded = files![
     "rapid/oai-udp-150k.toml",
     "rapid/oai-udp-8m.toml",
     "rapid/oai-udp.inc",
+    "rapid/oai-unsplit.toml",
     "rapid/oai.inc",
     "rapid/ran-loss.toml",
     "rapid/rapid.inc",

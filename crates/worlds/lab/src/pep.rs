@@ -19,6 +19,13 @@ use std::time::Duration;
 /// # Errors
 /// If it needs reports that there are not.
 pub(crate) fn check(pep: &PepSpec, access: &AccessSpec) -> Result<(), Error> {
+    if pep.unsplit.is_some() {
+        return Err(Error::Unsupported {
+            what: "pep.unsplit = \"mark\"".to_owned(),
+            why: "packets that are not split are marked in the simulator so far: take \"off\", or --world sim"
+                .to_owned(),
+        });
+    }
     match (&pep.mode, access) {
         (PepMode::Rapid(_), AccessSpec::Link(_)) => Err(network::Error::NoReports.into()),
         _ => Ok(()),

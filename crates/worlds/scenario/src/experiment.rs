@@ -4,6 +4,7 @@
 use crate::moving::MovingSpec;
 use crate::tunnel::TunnelSpec;
 use cc::{BuildConfig, RateReport, Reporter, cdbe, meld};
+use edge::marker::MarkerConfig;
 use edge::{Actuator, EdgeConfig};
 use queue::{Capacity, DisciplineConfig};
 use ran::{BearerConfig, CellConfig};
@@ -442,6 +443,8 @@ pub struct PepSpec {
     pub actuator: Actuator,
     /// What the simulated proxy's TCP can show and bound between two decisions.
     pub windows: WindowControl,
+    /// How packets that are not split are marked on their way to users, if they are.
+    pub unsplit: Option<MarkerConfig>,
 }
 
 /// What the simulated proxy's TCP can show and bound between two decisions.

@@ -32,6 +32,8 @@ pub struct RunResult {
     pub real_time: Option<RealTime>,
     /// What the tunnel did, if there was one; of all users together.
     pub tunnel: Option<TunnelResult>,
+    /// What became of packets that are not split, where they are marked.
+    pub unsplit: Option<edge::marker::Counts>,
 }
 
 impl RunResult {

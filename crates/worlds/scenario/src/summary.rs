@@ -12,6 +12,7 @@ use crate::result::{Distribution, FlowResult, LossBursts, QueueResult, RunResult
 use crate::statistics::{Estimate, estimate, unit_means};
 use crate::{Experiment, PepMode};
 pub use conditions::{NetworkShares, TraceSummary};
+use edge::marker::Verdict;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use std::collections::BTreeMap;
 pub use tunnel::{TunnelPathSummary, TunnelSummary};
@@ -71,6 +72,9 @@ pub struct Summary {
     /// What the tunnel did; not printed without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tunnel: Option<TunnelSummary>,
+    /// Packets that are not split by what became of them, where they are marked; not printed elsewhere.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub unsplit: BTreeMap<&'static str, f64>,
     /// How runs in real time kept time; not printed of the simulator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub real_time: Option<RealTimeSummary>,
@@ -289,6 +293,7 @@ impl Summary {
             events: of(|run| run.events as f64),
             packet_hops: of(|run| run.packet_hops as f64),
             tunnel: TunnelSummary::of(runs),
+            unsplit: unsplit(runs),
             real_time: real_time_summary(runs),
         }
     }
@@ -380,6 +385,19 @@ fn flow_summary(index: usize, named: &FlowResult, runs: &[RunResult]) -> FlowSum
 }
 
 /// How often each reason decided, in a repeat.
+/// The mean of a run for each verdict.
+fn unsplit(runs: &[RunResult]) -> BTreeMap<&'static str, f64> {
+    let counts = || runs.iter().filter_map(|run| run.unsplit.as_ref());
+    if counts().next().is_none() {
+        return BTreeMap::new();
+    }
+    let of = |verdict| mean(counts().map(|counts| counts.of(verdict) as f64));
+    Verdict::ALL
+        .into_iter()
+        .map(|verdict| (verdict.name(), of(verdict)))
+        .collect()
+}
+
 fn loss_decisions<'a>(
     flows: impl Iterator<Item = &'a FlowResult>,
     repeats: usize,

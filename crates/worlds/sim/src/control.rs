@@ -2,9 +2,11 @@
 //! telemetry and reports go into [`edge::Edge`], actions come out.
 
 use crate::schedule::EntityId;
+use edge::marker::{self, Fate, Marker};
 use edge::{Actuator, Edge};
 use network::ReportChannel;
 use rnis::intake::{CheckedReport, Intake};
+use std::net::IpAddr;
 use units::Instant;
 
 /// The control plane with its places in the schedule.
@@ -12,6 +14,10 @@ use units::Instant;
 pub(crate) struct Control {
     /// What decides.
     pub(crate) edge: Edge,
+    /// Its decisions about connections count; without, it reads reports for the marker alone.
+    pub(crate) has_flows: bool,
+    /// What marks packets that are not split.
+    pub(crate) marker: Option<Marker>,
     /// How windows towards UEs are set.
     pub(crate) actuator: Actuator,
     /// Reports on their way to it.
@@ -24,6 +30,28 @@ pub(crate) struct Control {
     pub(crate) edge_entity: EntityId,
     /// Sessions that have opened or ended since the machine was last called.
     pub(crate) changes: Vec<SessionChange>,
+}
+
+impl Control {
+    /// Shows the marker what an accepted report means for packets that are not split.
+    pub(crate) fn show_marker(&mut self, now: Instant, report: &CheckedReport) {
+        let Some(marker) = &mut self.marker else {
+            return;
+        };
+        for address in report.ues.iter().filter_map(|ue| ue.ip) {
+            if let Some(unsplit) = self.edge.unsplit(now, address) {
+                marker.on_report(now, address, &unsplit);
+            }
+        }
+    }
+
+    /// What becomes of a packet that is not split, on its way to the UE with this address.
+    pub(crate) fn judge(&mut self, now: Instant, address: IpAddr, packet: marker::Packet) -> Fate {
+        let marker = self.marker.as_mut();
+        marker.map_or(Fate::Forward, |marker| {
+            marker.decide(now, address, packet).fate()
+        })
+    }
 }
 
 /// What became of a session.

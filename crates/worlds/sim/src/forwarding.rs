@@ -300,6 +300,12 @@ impl Network {
         self.enter(now, (0, Direction::Downlink), self.route(flow), handle);
     }
 
+    /// A packet that has come out at the edge goes no further.
+    pub(crate) fn drop_at_edge(&mut self, handle: Handle) {
+        self.dropped.push(handle);
+        self.count_dropped();
+    }
+
     /// A packet goes on from the edge towards its server.
     pub(crate) fn enter_path(&mut self, now: Instant, handle: Handle) {
         self.offer(now, self.topology.path_up(), handle);

@@ -174,6 +174,7 @@ mod tests {
                 is_cwnd_limited: true,
                 is_round_start: true,
                 ecn_echo: false,
+                newly_marked: Bytes::ZERO,
             };
             self.rate.on_ack(self.now, &ack);
             self.policer.sample(ack.newly_lost, false, true, &self.rate);

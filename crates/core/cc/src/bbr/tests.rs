@@ -67,6 +67,7 @@ impl Bench {
             is_cwnd_limited: true,
             is_round_start: false,
             ecn_echo: false,
+            newly_marked: Bytes::ZERO,
         };
         let mut cx = Ctx {
             now: self.now,

@@ -73,6 +73,7 @@ impl Bench {
             is_cwnd_limited: true,
             is_round_start: false,
             ecn_echo: false,
+            newly_marked: Bytes::ZERO,
         };
         self.with(|bbr, cx| bbr.on_ack(cx, &ack));
     }

@@ -94,6 +94,7 @@ mod tests {
                     is_cwnd_limited: true,
                     is_round_start: false,
                     ecn_echo: false,
+                    newly_marked: Bytes::ZERO,
                 };
                 controller.on_ack(&mut cx, &ack);
             }

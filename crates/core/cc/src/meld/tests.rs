@@ -70,6 +70,7 @@ impl Bench {
             is_cwnd_limited,
             is_round_start: true,
             ecn_echo: false,
+            newly_marked: Bytes::ZERO,
         };
         self.with(|meld, cx| meld.on_ack(cx, &ack));
     }

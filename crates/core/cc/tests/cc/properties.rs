@@ -96,6 +96,7 @@ impl Bench {
                     is_cwnd_limited: event.flags[2],
                     is_round_start: event.flags[3],
                     ecn_echo: event.flags[4],
+                    newly_marked: Bytes::ZERO,
                 };
                 self.cc.on_ack(&mut cx, &ack);
             }

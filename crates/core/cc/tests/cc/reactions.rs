@@ -55,6 +55,7 @@ impl Bench {
             is_cwnd_limited: true,
             is_round_start: false,
             ecn_echo: false,
+            newly_marked: Bytes::ZERO,
         };
         change(&mut ack);
         let mut cx = Ctx {

@@ -300,6 +300,7 @@ impl Flow {
             is_cwnd_limited: self.was_limited[0] || self.was_limited[1],
             is_round_start,
             ecn_echo: false,
+            newly_marked: Bytes::ZERO,
         };
         self.cc.on_ack(&mut cx, &ack);
     }

@@ -2,7 +2,7 @@
 
 use super::{Cell, Edge};
 use crate::State;
-use rapid::{FlowId, FlowTelemetry};
+use rapid::{FlowId, FlowTelemetry, Unsplit};
 use rnis::intake::IntakeCounts;
 use rnis::{CellId, Rnti};
 use std::collections::BTreeMap;
@@ -41,6 +41,13 @@ impl Edge {
     /// What came of the reports.
     pub fn report_counts(&self) -> IntakeCounts {
         self.intake.counts()
+    }
+
+    /// What the radio of the UE with this address carries of traffic that is not split; none of a UE that no report has
+    /// named.
+    pub fn unsplit(&self, now: Instant, address: IpAddr) -> Option<Unsplit> {
+        let (cell, rnti) = self.directory.identity(address)?;
+        self.cells.get(&cell)?.allocator.unsplit(now, rnti)
     }
 
     /// Decisions about windows so far.

@@ -201,6 +201,11 @@ impl Flow {
     pub(super) fn demand(&mut self, threshold: f64) -> f64 {
         let waiting = self.telemetry.buffered > self.mss * 2;
         self.is_slow = !waiting && self.rate < threshold * self.share;
+        self.requested()
+    }
+
+    /// What the flow requested as shares were last made, byte/s.
+    pub(super) fn requested(&self) -> f64 {
         if self.is_slow {
             self.rate * DEMAND_HEADROOM
         } else {

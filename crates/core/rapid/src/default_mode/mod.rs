@@ -42,7 +42,7 @@ mod variation;
 
 use crate::allocator::{Allocator, Decision, FlowId, FlowOpened, FlowTelemetry};
 use crate::share::max_min;
-use crate::{AllocatorConfig, Part};
+use crate::{AllocatorConfig, Part, Unsplit};
 use cell::CellLoad;
 use flow::Flow;
 use narrow::{Limit, Narrow, Path};
@@ -198,6 +198,10 @@ impl Allocator for DefaultMode {
 
     fn capacity(&self, ue: Rnti) -> Option<BitRate> {
         self.ues.get(&ue).map(Ue::capacity)
+    }
+
+    fn unsplit(&self, now: Instant, ue: Rnti) -> Option<Unsplit> {
+        self.ues.get(&ue).map(|ue| ue.unsplit(now))
     }
 }
 

@@ -12,6 +12,7 @@ use super::turns::{MIN_WINDOW, Turns};
 use super::variation::{Service, Variation};
 use crate::allocator::{Decision, FlowId};
 use crate::share::max_min;
+use crate::unsplit::{self, Unsplit};
 use crate::{AllocatorConfig, Part, capacity};
 use rnis::{RadioReport, UeReport};
 use std::collections::{BTreeMap, VecDeque};
@@ -56,6 +57,10 @@ pub(super) struct Ue {
     covered: f64,
     /// RLC queue at the last report, bytes.
     queue: f64,
+    /// The same of all of the UE's bearers.
+    whole_queue: f64,
+    /// Several UEs of its cell sent at the last report.
+    is_cell_shared: bool,
     /// It is of the bearer that carries our flows alone.
     is_own_queue: bool,
     queue_before: f64,
@@ -95,6 +100,8 @@ impl Ue {
             slot: 0.001,
             covered: 0.001,
             queue: 0.0,
+            whole_queue: 0.0,
+            is_cell_shared: false,
             is_own_queue: false,
             queue_before: 0.0,
             ran_min_rtt: 0.0,
@@ -114,6 +121,22 @@ impl Ue {
 
     pub(super) fn capacity(&self) -> BitRate {
         BitRate::from_bps((self.capacity * 8.0) as u64)
+    }
+
+    /// What its radio carries of traffic that is not split: its share beside our flows by their demand.
+    pub(super) fn unsplit(&self, now: Instant) -> Unsplit {
+        let active = self.flows.values().filter(|flow| flow.is_active(now));
+        let queue = match self.is_own_queue {
+            true => unsplit::Queue::Apart(self.whole_queue - self.queue),
+            false => unsplit::Queue::Common(self.whole_queue),
+        };
+        Unsplit::new(
+            self.capacity,
+            active.map(Flow::requested).collect(),
+            queue,
+            self.reported_at,
+            self.is_cell_shared && self.flows.is_empty(),
+        )
     }
 
     /// Nothing is left to do for it.
@@ -180,6 +203,8 @@ impl Ue {
         let own = of.queue_of(config.bearer);
         self.is_own_queue = own.is_some();
         self.queue = own.unwrap_or(of.rlc_queue_bytes).get() as f64;
+        self.whole_queue = of.rlc_queue_bytes.get() as f64;
+        self.is_cell_shared = load.is_shared();
         let expected = if config.has(Part::CellSharing) {
             self.average_prb(load.expected_prb(of, self.is_sending(now)), load, covered)
         } else {

@@ -27,6 +27,7 @@
 mod equations;
 
 use crate::allocator::{Allocator, Decision, FlowId, FlowOpened, FlowTelemetry, WanWindow};
+use crate::unsplit::{self, Unsplit};
 use crate::{AllocatorConfig, Reading, capacity};
 use cc::Allocation;
 use equations::{
@@ -113,6 +114,8 @@ impl Flow {
 pub(crate) struct Paper {
     config: AllocatorConfig,
     capacity: BTreeMap<Rnti, BitRate>,
+    /// What waited in the base station at the last report, and when that was made.
+    queues: BTreeMap<Rnti, (Bytes, Instant)>,
     flows: BTreeMap<FlowId, Flow>,
     decisions: VecDeque<Decision>,
 }
@@ -122,6 +125,7 @@ impl Paper {
         Self {
             config,
             capacity: BTreeMap::new(),
+            queues: BTreeMap::new(),
             flows: BTreeMap::new(),
             decisions: VecDeque::new(),
         }
@@ -268,6 +272,8 @@ impl Allocator for Paper {
             let prb = report.expected_prb(ue);
             self.capacity
                 .insert(ue.rnti, capacity::capacity(report, ue.quality, prb));
+            let reported = (ue.rlc_queue_bytes, ue.timestamp.min(now));
+            self.queues.insert(ue.rnti, reported);
         }
         let waiting: Vec<FlowId> = self
             .flows
@@ -362,6 +368,23 @@ impl Allocator for Paper {
 
     fn capacity(&self, ue: Rnti) -> Option<BitRate> {
         self.capacity.get(&ue).copied()
+    }
+
+    /// Equation 3 for the capacity; the demand of a slow flow is eq. 9's.
+    fn unsplit(&self, _now: Instant, ue: Rnti) -> Option<Unsplit> {
+        let (queue, reported_at) = *self.queues.get(&ue)?;
+        let demand = |flow: &Flow| match flow.period.and_then(|period| period.average_rate) {
+            Some(rate) if flow.is_slow => rate,
+            _ => f64::INFINITY,
+        };
+        let of_ue = self.flows.values().filter(|flow| flow.ue == ue);
+        Some(Unsplit::new(
+            self.capacity.get(&ue)?.as_bps() as f64 / 8.0,
+            of_ue.map(demand).collect(),
+            unsplit::Queue::Common(queue.get() as f64),
+            reported_at,
+            false,
+        ))
     }
 }
 

@@ -82,11 +82,11 @@ pub(super) static SECTIONS: &[Section] = &[
             key(
                 "ecn",
                 Choice(&["off", "classic", "l4s"]),
-                Value("off"),
+                Absent("`l4s` with `cc = \"prague\"`, else `off`"),
                 Any,
                 "What queues may mark instead of dropping: nothing; ECT(0), a mark being answered as \
-                 a loss (RFC 3168); ECT(1), for queues of low latency (RFC 9331), over TCP with a \
-                 scalable congestion control, `dctcp`. UDP only sets the codepoint.",
+                 a loss (RFC 3168); ECT(1), for queues of low latency (RFC 9331), with a \
+                 scalable congestion control, `prague` or `dctcp`. UDP only sets the codepoint.",
             ),
             key(
                 "qfi",

@@ -357,13 +357,25 @@ fn not_intercepted(reader: &Reader<'_>) -> Box<Fault> {
     .hint("remove the line")
 }
 
-/// RFC 9331 4.3: only a scalable congestion control may send ECT(1).
+/// RFC 9331 4.3: only a scalable congestion control may send ECT(1), and Prague always does.
 fn ecn(reader: &mut Reader<'_>, transport: Transport, chosen: &CcSpec) -> Checked<EcnSpec> {
-    let ecn = match reader.choice("ecn")? {
+    let is_prague = transport != Transport::Udp && chosen.name == "prague";
+    let default = if is_prague { "l4s" } else { "off" };
+    let name = reader.optional_choice("ecn")?.unwrap_or(default);
+    reader.put("ecn", ResolvedValue::Text(name.to_owned()));
+    let ecn = match name {
         "classic" => EcnSpec::Classic,
         "l4s" => EcnSpec::L4s,
         _ => EcnSpec::Off,
     };
+    if is_prague && ecn != EcnSpec::L4s {
+        return Err(fault(
+            reader.place("ecn"),
+            format!("\"{name}\" with cc = \"prague\", whose packets are ECT(1)"),
+        )
+        .allowed("with it goes \"l4s\"")
+        .hint("remove the line, or set cc = \"dctcp\""));
+    }
     let is_scalable = |of: &cc::Controller| of.is_scalable;
     let is_fit = transport == Transport::Udp || cc::find(&chosen.name).is_some_and(is_scalable);
     if ecn == EcnSpec::L4s && !is_fit {
@@ -374,7 +386,7 @@ fn ecn(reader: &mut Reader<'_>, transport: Transport, chosen: &CcSpec) -> Checke
         );
         return Err(fault(reader.place("ecn"), problem)
             .allowed(format!("with it go {}", either(cc::names_of(is_scalable))))
-            .hint("set cc = \"dctcp\", or ecn = \"classic\""));
+            .hint("set cc = \"prague\", or ecn = \"classic\""));
     }
     Ok(ecn)
 }

@@ -6,6 +6,7 @@ use crate::error::{Checked, either, fault};
 use crate::experiment::{PepMode, PepSpec, UeSpec, WindowControl};
 use crate::reader::Reader;
 use crate::resolved::ResolvedValue;
+use edge::marker::MarkerConfig;
 use edge::{Actuator, EdgeConfig, Setting};
 use rapid::{Mode, Part, Reading};
 
@@ -22,7 +23,9 @@ pub(super) fn read(top: &mut Reader<'_>, access: &Access, ues: &[UeSpec]) -> Che
         .allowed("a wired [link] gives no radio reports")
         .hint("take \"none\" or \"split\", or a [cell]"));
     }
+    let unsplit = unsplit(&mut reader, access)?;
     let spec = PepSpec {
+        unsplit,
         reports: reports::read(&mut reader)?,
         buffer: reader.quantity("buffer")?,
         mode: match rapid {
@@ -44,6 +47,30 @@ pub(super) fn read(top: &mut Reader<'_>, access: &Access, ues: &[UeSpec]) -> Che
     }
     top.put("pep", ResolvedValue::Table(reader.finish()));
     Ok(spec)
+}
+
+/// How packets that are not split are marked.
+fn unsplit(reader: &mut Reader<'_>, access: &Access) -> Checked<Option<MarkerConfig>> {
+    if reader.choice("unsplit")? != "mark" {
+        return Ok(None);
+    }
+    if matches!(access, Access::Link(_)) {
+        let problem = "unsplit = \"mark\" needs a radio cell";
+        return Err(fault(reader.place("unsplit"), problem)
+            .allowed("a wired [link] gives no radio reports")
+            .hint("take \"off\", or a [cell]"));
+    }
+    let mut config = MarkerConfig {
+        rate_fraction: reader.number("unsplit-rate-fraction")?,
+        ..MarkerConfig::default()
+    };
+    for (key, time) in config.times() {
+        *time = reader.quantity(key)?;
+    }
+    match config.check() {
+        Ok(()) => Ok(Some(config)),
+        Err(error) => Err(fault(reader.place("unsplit"), error.to_string())),
+    }
 }
 
 /// That some user has the bearer that is configured to carry intercepted flows.

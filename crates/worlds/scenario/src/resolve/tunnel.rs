@@ -380,7 +380,7 @@ pub(super) fn first_rtt(tunnel: &Tunnel) -> Option<Duration> {
 
 /// That nothing else is placed at the edge.
 pub(super) fn check_proxy(tunnel: &Tunnel, pep: &PepSpec, top: &Reader<'_>) -> Checked<()> {
-    if !tunnel.is_on || pep.mode == PepMode::None {
+    if !tunnel.is_on || (pep.mode == PepMode::None && pep.unsplit.is_none()) {
         return Ok(());
     }
     Err(fault(
@@ -388,5 +388,5 @@ pub(super) fn check_proxy(tunnel: &Tunnel, pep: &PepSpec, top: &Reader<'_>) -> C
         "both a proxy and a tunnel are at the edge",
     )
     .allowed("connections through a tunnel run end to end")
-    .hint("set pep.mode = \"none\", or tunnel.mode = \"off\""))
+    .hint("set pep.mode = \"none\" and pep.unsplit = \"off\", or tunnel.mode = \"off\""))
 }

@@ -1,6 +1,7 @@
 //! `[pep]` has every value of the proxy's decisions under its key, with its default.
 
-use crate::one_flow::{BULK, CELL, read};
+use crate::one_flow::{BULK, CELL, LINK, read, refused};
+use edge::marker::MarkerConfig;
 use edge::{EdgeConfig, Setting};
 use rapid::Mode;
 use scenario::PepMode;
@@ -36,4 +37,38 @@ fn every_setting_of_the_edge_is_a_key_with_its_default() {
             assert_eq!(decided(name, &line), config, "{line}");
         }
     }
+}
+
+fn unsplit(lines: &str) -> Result<Option<MarkerConfig>, String> {
+    let rest = format!("[pep]\nunsplit = \"mark\"\n{lines}\n");
+    read(CELL, BULK, &rest).map(|experiment| experiment.pep.unsplit)
+}
+
+#[test]
+fn every_time_of_the_marker_is_a_key_with_its_default() {
+    assert_eq!(unsplit(""), Ok(Some(MarkerConfig::default())));
+    let off = read(CELL, BULK, "").expect("a scenario");
+    assert_eq!(off.pep.unsplit, None);
+    let keys = MarkerConfig::default().times().map(|(key, _)| key);
+    for changed in keys {
+        let mut config = MarkerConfig::default();
+        let mut line = String::new();
+        for (key, time) in config.times() {
+            if key == changed {
+                *time += units::Duration::from_micros(10);
+                line = format!("{key} = \"{time}\"");
+            }
+        }
+        assert_eq!(unsplit(&line), Ok(Some(config)), "{line}");
+    }
+    let fraction = unsplit("unsplit-rate-fraction = 0.9").expect("in range");
+    assert_eq!(fraction.map(|config| config.rate_fraction), Some(0.9));
+}
+
+#[test]
+fn what_the_marker_cannot_be_is_refused() {
+    let ramp = unsplit("unsplit-ramp-from = \"17 ms\"").expect_err("a ramp that ends first");
+    assert!(ramp.contains("unsplit-ramp-from is 17 ms"), "{ramp}");
+    let mark = "[pep]\nunsplit = \"mark\"\n";
+    refused(LINK, BULK, mark, &["needs a radio cell"]);
 }

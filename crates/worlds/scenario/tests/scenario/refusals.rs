@@ -281,6 +281,7 @@ fn ecn_is_off_unless_the_flow_sets_it() {
     assert_eq!(ecn("ecn = \"classic\""), EcnSpec::Classic);
     assert_eq!(ecn("cc = \"dctcp\"\necn = \"classic\""), EcnSpec::Classic);
     assert_eq!(ecn("cc = \"dctcp\"\necn = \"l4s\""), EcnSpec::L4s);
+    assert_eq!(ecn("cc = \"prague\""), EcnSpec::L4s, "it is ECT(1)");
     // marks are not answered of datagrams: any codepoint will do
     let voip = GOOD.replace("cc = \"cubic\"", "ecn = \"l4s\"").replace(
         "{ kind = \"bulk\", size = \"1 MB\" }",
@@ -338,6 +339,12 @@ fn what_does_not_fit_together() {
             "\"bbr\" is not",
             "\"dctcp\"",
         ],
+    );
+    let text = GOOD.replace("cc = \"cubic\"", "cc = \"prague\"\necn = \"classic\"");
+    assert_message(
+        &refused(&text),
+        "16:8",
+        &["whose packets are ECT(1)", "\"l4s\""],
     );
     let text = GOOD.replace("cc = \"cubic\"", "ecn = \"l4S\"");
     assert_message(&refused(&text), "15:8", &["\"classic\"", "\"l4s\""]);

@@ -2,7 +2,8 @@
 
 use super::clock;
 use cc::CongestionControl;
-use quinn_cc::{AdapterFactory, Monitor, RadioFeed, ReportFeed, TraceSink};
+use queue::Ecn;
+use quinn_cc::{AdapterFactory, MarkFeed, Monitor, RadioFeed, ReportFeed, TraceSink};
 use quinn_proto::{AckFrequencyConfig, TransportConfig, VarInt};
 use std::sync::Arc;
 use units::{Bytes, Instant};
@@ -32,8 +33,8 @@ pub(crate) struct Config {
     pub(crate) send_buffer: Bytes,
     /// Acknowledge every second packet, or after 25 ms; else every packet (draft-ietf-quic-ack-frequency).
     pub(crate) delayed_ack: bool,
-    /// Packets are sent as ECT(0), and marks answered.
-    pub(crate) ecn: bool,
+    /// What packets are sent as, marks being answered; none: not ECN-capable.
+    pub(crate) ecn: Option<Ecn>,
     /// The client reports its bandwidth, and the server takes reports.
     pub(crate) reports: bool,
 }
@@ -61,20 +62,12 @@ pub enum ConfigError {
         /// A datagram.
         min: Bytes,
     },
-    /// ECT(1) is requested.
-    #[error(
-        "ecn = \"l4s\" over QUIC: quinn sends ECT(0) only; use \"classic\" or transport = \"tcp\""
-    )]
-    L4s,
     /// The connection's window shall be validated.
     #[error(
         "tcp.window-validation = \"{0}\" over QUIC: quinn restarts an idle window, and that is all; use \"off\" or \
          transport = \"tcp\""
     )]
     Validation(recovery::Validation),
-    /// The controller needs more than QUIC's transport reports.
-    #[error("{0} needs the share of marked packets, which quinn does not report; use it over TCP")]
-    Scalable(String),
 }
 
 impl Config {
@@ -138,6 +131,8 @@ pub(super) struct Watch {
     pub(super) feed: RadioFeed,
     /// What it receives reports on its peer's bandwidth.
     pub(super) reports: ReportFeed,
+    /// What it receives counts of marked packets by.
+    pub(super) marks: MarkFeed,
 }
 
 /// What makes an end's controller. Called once for each path of it.
@@ -153,6 +148,7 @@ pub(super) fn factory(
     let factory = AdapterFactory::new(clock::std_instant(Instant::ZERO), move |_| build())
         .with_feed(watch.feed.clone())
         .with_reports(watch.reports.clone())
+        .with_marks(watch.marks.clone())
         .with_monitor(watch.monitor.clone())
         .with_seed(seed);
     match trace {

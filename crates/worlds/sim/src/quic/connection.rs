@@ -54,7 +54,8 @@ pub(crate) struct Connection {
     /// The connection, once there is one.
     inner: Option<(ConnectionHandle, quinn_proto::Connection)>,
     stream: Option<StreamId>,
-    uses_ecn: bool,
+    /// What packets are sent as that quinn has ECT(0).
+    ecn: Option<Ecn>,
     /// What it sends.
     ledger: Shared,
     /// What its peer sends.
@@ -107,7 +108,10 @@ pub(crate) fn pair(
 impl Connection {
     fn client(config: &Config, setup: EndSetup, ledger: Shared, peers: Shared) -> Self {
         let seed = setup.streams.stream("controller").next_u64();
-        let watch = Watch::default();
+        let watch = Watch {
+            marks: ledger.marks.clone(),
+            ..Watch::default()
+        };
         let factory = config::factory(setup.controller, &watch, seed, setup.trace);
         let crypto = TappedClient {
             inner: tls().client.clone(),
@@ -126,7 +130,10 @@ impl Connection {
 
     fn server(config: &Config, setup: EndSetup, ledger: Shared, peers: Shared) -> Self {
         let seed = setup.streams.stream("controller").next_u64();
-        let watch = Watch::default();
+        let watch = Watch {
+            marks: ledger.marks.clone(),
+            ..Watch::default()
+        };
         let factory = config::factory(setup.controller, &watch, seed, setup.trace);
         let crypto = TappedServer {
             inner: tls().server.clone(),
@@ -150,7 +157,7 @@ impl Connection {
             client: None,
             inner: None,
             stream: None,
-            uses_ecn: config.ecn,
+            ecn: config.ecn,
             ledger,
             peers,
             watch,
@@ -234,7 +241,7 @@ impl Connection {
     /// What quinn wrote into the buffer becomes datagrams.
     fn push(&mut self, transmit: &Transmit) {
         let ecn = match transmit.ecn {
-            Some(EcnCodepoint::Ect0) if self.uses_ecn => Ecn::Ect0,
+            Some(EcnCodepoint::Ect0) => self.ecn.unwrap_or(Ecn::NotEct),
             _ => Ecn::NotEct,
         };
         let size = transmit.segment_size.unwrap_or(transmit.size).max(1);
@@ -454,12 +461,12 @@ impl Connection {
     }
 }
 
-/// The ECN field, as quinn has it.
+/// The ECN field, as quinn has it, which sends ECT(0) only and takes ECT(1) for a broken path: what it sends as ECT(0) may
+/// be ECT(1) between the two ends.
 fn codepoint(ecn: Ecn) -> Option<EcnCodepoint> {
     match ecn {
         Ecn::NotEct => None,
-        Ecn::Ect0 => Some(EcnCodepoint::Ect0),
-        Ecn::Ect1 => Some(EcnCodepoint::Ect1),
+        Ecn::Ect0 | Ecn::Ect1 => Some(EcnCodepoint::Ect0),
         Ecn::Ce => Some(EcnCodepoint::Ce),
     }
 }

@@ -13,12 +13,22 @@ pub(super) struct StreamData {
 /// frame that is not understood, is the end.
 pub(super) struct StreamFrames<'a> {
     left: &'a [u8],
+    ce: Option<u64>,
 }
 
 impl<'a> StreamFrames<'a> {
     /// Of a packet's plain payload.
     pub(super) fn new(payload: &'a [u8]) -> Self {
-        Self { left: payload }
+        Self {
+            left: payload,
+            ce: None,
+        }
+    }
+
+    /// The count of CE that the packet's acknowledgement has, if it has one (RFC 9000 19.3.2).
+    pub(super) fn count_of_ce(mut self) -> Option<u64> {
+        self.by_ref().for_each(drop);
+        self.ce
     }
 
     /// A variable-length integer (RFC 9000 16).
@@ -52,7 +62,11 @@ impl<'a> StreamFrames<'a> {
         let ranges = self.varint()?;
         self.skip(1)?;
         self.skip(ranges.checked_mul(2)?)?;
-        self.skip(if has_marks { 3 } else { 0 })
+        if has_marks {
+            self.skip(2)?;
+            self.ce = Some(self.varint()?);
+        }
+        Some(())
     }
 
     /// The part of a STREAM frame behind its type (RFC 9000 19.8).
@@ -145,6 +159,10 @@ mod tests {
         ]
         .concat();
         assert_eq!(read(&payload), [(300, 3), (0, 4)]);
+        // ACK_ECN of 5 with counts 9, 0 and 3, then PING
+        let marks = [0x03, 0x05, 0x00, 0x00, 0x05, 0x09, 0x00, 0x03, 0x01];
+        assert_eq!(StreamFrames::new(&marks).count_of_ce(), Some(3));
+        assert_eq!(StreamFrames::new(&payload).count_of_ce(), None);
         // a frame type that is unknown, and a frame that is cut off
         assert_eq!(read(&[0x21, 0x09, 0x04, 9]), []);
         assert_eq!(read(&payload[..20]), []);

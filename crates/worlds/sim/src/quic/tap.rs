@@ -2,10 +2,12 @@
 //!
 //! One-way delays are measured from there, as for TCP. quinn does not record; so the key that protects the
 //! sender's packets reads their STREAM frames before it encrypts them, and notes them in a ledger that
-//! the receiver's end reads too. It changes nothing of the packets.
+//! the receiver's end reads too. The key of the other direction reads how many packets the peer's acknowledgements count as
+//! marked, which quinn does not report. It changes nothing of the packets.
 
 use super::frames::StreamFrames;
 use bytes::BytesMut;
+use quinn_cc::MarkFeed;
 use quinn_proto::crypto::{
     ClientConfig, CryptoError, ExportKeyingMaterialError, HeaderKey, KeyPair, Keys, PacketKey,
     ServerConfig, Session, UnsupportedVersion,
@@ -62,13 +64,16 @@ impl Ledger {
     }
 }
 
-/// A ledger that both ends hold.
+/// A ledger that both ends hold, and what its sender's peer reports of marks.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Shared(Arc<Mutex<Ledger>>);
+pub(super) struct Shared {
+    ledger: Arc<Mutex<Ledger>>,
+    pub(super) marks: MarkFeed,
+}
 
 impl Shared {
     pub(super) fn lock(&self) -> MutexGuard<'_, Ledger> {
-        self.0
+        self.ledger
             .lock()
             .expect("no end panics while it holds the ledger")
     }
@@ -140,7 +145,10 @@ impl TappedSession {
                 inner: packet.local,
                 ledger: self.ledger.clone(),
             }),
-            remote: packet.remote,
+            remote: Box::new(TappedKey {
+                inner: packet.remote,
+                ledger: self.ledger.clone(),
+            }),
         }
     }
 }
@@ -194,7 +202,7 @@ impl Session for TappedSession {
     }
 }
 
-/// A key that reads what it encrypts.
+/// A key that reads what it encrypts, and the counts of marks in what it decrypts.
 struct TappedKey {
     inner: Box<dyn PacketKey>,
     ledger: Shared,
@@ -214,7 +222,11 @@ impl PacketKey for TappedKey {
         header: &[u8],
         payload: &mut BytesMut,
     ) -> Result<(), CryptoError> {
-        self.inner.decrypt(packet, header, payload)
+        self.inner.decrypt(packet, header, payload)?;
+        if let Some(count) = StreamFrames::new(payload).count_of_ce() {
+            self.ledger.marks.set(count);
+        }
+        Ok(())
     }
     fn tag_len(&self) -> usize {
         self.inner.tag_len()

@@ -13,7 +13,7 @@ fn config() -> Config {
         receive_buffer: Bytes::new(1_000_000),
         send_buffer: Bytes::new(1_000_000),
         delayed_ack: true,
-        ecn: false,
+        ecn: None,
         reports: false,
     }
 }

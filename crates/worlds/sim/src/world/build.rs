@@ -11,13 +11,15 @@ use crate::custom::Registry;
 use crate::forwarding::{Network, Parts};
 use crate::schedule::{EntityId, Schedule};
 use cc::Reporter;
-use edge::Edge;
+use edge::marker::Marker;
+use edge::{Edge, EdgeConfig};
 use network::app::{Datagrams, Objects};
 use network::measure::{Bottleneck, FlowMeter, QueueMeter, SeriesSet};
 use network::{
     ReportChannel, Topology, WireSpec, check_share, first_rtt, path_delay, rnti, ue_address,
 };
 use queue::{Capacity, DisciplineConfig};
+use rapid::Mode;
 use rnis::intake::Intake;
 use scenario::{AccessSpec, Direction, Experiment, FlowSpec, PepMode, ReportSpec, Transport};
 use std::collections::BTreeMap;
@@ -270,11 +272,13 @@ impl Builder<'_> {
         }))
     }
 
-    /// The control plane, for RAPID.
+    /// The control plane, for RAPID and for the marker.
     fn control(&mut self) -> Result<Option<Control>, Error> {
         let pep = &self.experiment.pep;
-        let PepMode::Rapid(config) = &pep.mode else {
-            return Ok(None);
+        let (config, has_flows) = match (&pep.mode, &pep.unsplit) {
+            (PepMode::Rapid(config), _) => ((**config).clone(), true),
+            (PepMode::None | PepMode::Split, Some(_)) => (EdgeConfig::new(Mode::Default), false),
+            (PepMode::None | PepMode::Split, None) => return Ok(None),
         };
         let AccessSpec::Cell(_) = &self.experiment.access else {
             return Err(network::Error::NoReports.into());
@@ -282,7 +286,9 @@ impl Builder<'_> {
         check_reports("pep", &pep.reports)?;
         let rng = self.streams.child("pep").stream("report-loss");
         Ok(Some(Control {
-            edge: Edge::new((**config).clone(), &BTreeMap::new())?,
+            edge: Edge::new(config, &BTreeMap::new())?,
+            has_flows,
+            marker: pep.unsplit.map(Marker::new).transpose()?,
             actuator: pep.actuator,
             reports: ReportChannel::new(&pep.reports, rng),
             report_entity: self.entity(Entity::Report),

@@ -12,6 +12,7 @@ use cc::cdbe::cadence::Cadence;
 use cc::cdbe::estimator::Estimator;
 use cc::meld::{self, Meld};
 use cc::{BuildConfig, CongestionControl, RateReporter, Reporter, cqic};
+use queue::Ecn;
 use quinn_cc::TraceSink;
 use recovery::Validation;
 use scenario::{CdbeSpec, EcnSpec, FlowSpec, PepMode, PepSpec, Transport, WindowControl};
@@ -45,7 +46,11 @@ pub(super) fn quic_config(flow: &FlowSpec) -> quic::Config {
         receive_buffer: flow.tcp.receive_buffer,
         send_buffer: flow.tcp.send_buffer,
         delayed_ack: flow.tcp.delayed_ack,
-        ecn: flow.ecn != EcnSpec::Off,
+        ecn: match flow.ecn {
+            EcnSpec::Off => None,
+            EcnSpec::Classic => Some(Ecn::Ect0),
+            EcnSpec::L4s => Some(Ecn::Ect1),
+        },
         reports: flow.report.is_some(),
     }
 }
@@ -55,12 +60,6 @@ pub(super) fn check_quic(flow: &FlowSpec) -> Result<(), quic::ConfigError> {
     quic_config(flow).check()?;
     if flow.tcp.validation != Validation::Off {
         return Err(quic::ConfigError::Validation(flow.tcp.validation));
-    }
-    if flow.ecn == EcnSpec::L4s {
-        return Err(quic::ConfigError::L4s);
-    }
-    if flow.ecn == EcnSpec::Classic && is_scalable(&flow.cc.name) {
-        return Err(quic::ConfigError::Scalable(flow.cc.name.clone()));
     }
     Ok(())
 }

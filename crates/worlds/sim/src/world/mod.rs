@@ -20,11 +20,13 @@ use crate::pool::Handle;
 use crate::schedule::EntityId;
 use crate::session::{Session, Side};
 use cc::RateReporter;
+use edge::marker::{self, Codepoint, Fate};
 use edge::recording::Record;
 use meld::Recorder;
-use network::LinkId;
 use network::app::{Datagrams, Objects};
 use network::measure::{Bottleneck, FlowMeter, QueueMeter, SeriesSet};
+use network::{LinkId, ue_address};
+use queue::{Ecn, Packet as _};
 use rnis::Rnti;
 use scenario::{CdbeSpec, FlowResult, FlowSpec, Observer, PepSpec, RunResult};
 use std::collections::BTreeMap;
@@ -166,7 +168,7 @@ impl World {
     /// Records all that goes into the proxy's decisions and comes out, if there is such a proxy.
     pub(crate) fn record(&mut self, sink: Box<dyn Record>) -> bool {
         let now = self.now;
-        let Some(control) = &mut self.control else {
+        let Some(control) = self.control.as_mut().filter(|control| control.has_flows) else {
             return false;
         };
         control.edge.record(now, &BTreeMap::new(), sink);
@@ -240,7 +242,7 @@ impl World {
                 let is_taken = matches!(packet.body, Body::Segment { .. })
                     && self.flows[packet.flow as usize].is_intercepted;
                 match (place, is_taken) {
-                    (Place::EdgeDown, false) => return self.net.enter_access(self.now, handle),
+                    (Place::EdgeDown, false) => return self.pass_down(handle),
                     (_, false) => return self.net.enter_path(self.now, handle),
                     (Place::EdgeDown, true) => Side::ProxyWan,
                     (_, true) => Side::ProxyRan,
@@ -249,6 +251,30 @@ impl World {
         };
         let packet = self.net.receive(handle);
         self.hand_over(side, packet);
+    }
+
+    /// A packet that is not split passes the edge on its way to its UE.
+    fn pass_down(&mut self, mut handle: Handle) {
+        if let Some(control) = &mut self.control {
+            let flow = self.net.peek(handle).flow;
+            let address = ue_address(self.flows[flow as usize].spec.ue).into();
+            let packet = marker::Packet {
+                flow: handle.flow() as u32,
+                bytes: handle.wire_bytes().get() as u32,
+                codepoint: match handle.ecn() {
+                    Ecn::NotEct => Codepoint::NotEct,
+                    Ecn::Ect1 => Codepoint::Ect1,
+                    Ecn::Ect0 => Codepoint::Ect0,
+                    Ecn::Ce => Codepoint::Ce,
+                },
+            };
+            match control.judge(self.now, address, packet) {
+                Fate::Forward => {}
+                Fate::Mark => handle.mark(),
+                Fate::Drop => return self.net.drop_at_edge(handle),
+            }
+        }
+        self.net.enter_access(self.now, handle);
     }
 
     /// A packet reaches a host or the proxy.
@@ -312,6 +338,10 @@ impl World {
             wall: core::time::Duration::ZERO,
             real_time: None,
             tunnel,
+            unsplit: self
+                .control
+                .and_then(|control| control.marker)
+                .map(|marker| *marker.counts()),
         }
     }
 }

@@ -107,7 +107,7 @@ impl World {
 
     /// Has a change applied before time moves on: it cannot be done in the middle of a session.
     fn announce(&mut self, change: SessionChange) {
-        if let Some(control) = &mut self.control {
+        if let Some(control) = self.control.as_mut().filter(|control| control.has_flows) {
             control.changes.push(change);
             self.net.schedule.set(control.edge_entity, Some(self.now));
         }
@@ -139,7 +139,10 @@ impl World {
         {
             let sessions = &mut self.sessions;
             let mut measure = |flow: FlowId| measure(sessions, flow);
-            control.edge.on_report(now, report, false, &mut measure);
+            let accepted = control.edge.on_report(now, report, false, &mut measure);
+            if let Some(report) = accepted {
+                control.show_marker(now, &report);
+            }
             self.carry_out_actions();
         }
         if let Some(control) = &self.control {

@@ -73,6 +73,7 @@ pub(crate) fn no_pep() -> PepSpec {
         windows: scenario::WindowControl::Exact,
         reports: reports(ms(1)),
         buffer: Bytes::new(8_000_000),
+        unsplit: None,
     }
 }
 

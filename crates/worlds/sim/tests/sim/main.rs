@@ -15,6 +15,7 @@ mod observers;
 mod quic;
 mod reports;
 mod tunnel;
+mod unsplit;
 
 pub(crate) use experiments::*;
 use scenario::{AppSpec, FlowResult, FlowSpec, QueueResult, RunResult, Transport};

@@ -110,11 +110,18 @@ fn dualpi2_on_a_wire_keeps_a_scalable_flow_short() {
     let rfc = "dualpi2-tupdate = \"15 ms\"\ndualpi2-alpha = 0.15\ndualpi2-beta = 3.0\n\
         dualpi2-threshold = \"800 us\"\ndualpi2-range = \"400 us\"\ndualpi2-min-length = 1\n\
         dualpi2-classic = 0.0625";
-    for (keys, least) in [(linux, 0.85), (rfc, 0.9)] {
+    let dctcp = "cc = \"dctcp\"\necn = \"l4s\"";
+    let prague = "cc = \"prague\"";
+    for (keys, flow, least) in [
+        (linux, dctcp, 0.85),
+        (rfc, dctcp, 0.9),
+        (linux, prague, 0.85),
+        (rfc, prague, 0.9),
+    ] {
         let queue = format!("queue = \"dualpi2\"\n{keys}");
-        let result = wired(&queue, "cc = \"dctcp\"\necn = \"l4s\"", 10);
+        let result = wired(&queue, flow, 10);
         let used = result.link.utilisation;
-        assert!(used > least, "{keys}: {used}");
+        assert!(used > least, "{keys} {flow}: {used}");
         for flow in &result.flows {
             assert_eq!((flow.lost, flow.retransmits), (0, 0), "{}", flow.name);
             // two packets of 0.6 ms each are being sent beside what the marks let wait

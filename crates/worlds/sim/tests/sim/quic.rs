@@ -303,8 +303,6 @@ fn what_quic_cannot_do_is_refused() {
         mtu.contains("\"bulk\"") && mtu.contains("expected 1200 to 65507 bytes"),
         "{mtu}"
     );
-    let l4s = refusal(|flow| flow.ecn = EcnSpec::L4s);
-    assert!(l4s.contains("quinn sends ECT(0) only"), "{l4s}");
     let window = refusal(|flow| flow.tcp.initial_window = 0);
     assert!(window.contains("initial window is 0"), "{window}");
     let buffer = refusal(|flow| flow.tcp.receive_buffer = Bytes::new(1_439));

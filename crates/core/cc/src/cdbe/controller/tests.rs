@@ -76,6 +76,7 @@ impl Transport {
                 is_cwnd_limited: true,
                 is_round_start: k % 100 == 0,
                 ecn_echo: false,
+                newly_marked: Bytes::ZERO,
             };
             self.with(|cc, cx| {
                 cc.on_feedback(cx, &feedback);
@@ -192,6 +193,7 @@ fn without_timestamps_the_round_trip_shows_the_queue() {
         is_cwnd_limited: true,
         is_round_start: false,
         ecn_echo: false,
+        newly_marked: Bytes::ZERO,
     };
     let delay = server.cc.delay(server.now, &ack);
     assert_eq!(delay, Some(80_000), "half of 100 ms, and 30 ms");

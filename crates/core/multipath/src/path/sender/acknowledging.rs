@@ -210,6 +210,11 @@ impl Sender {
             is_cwnd_limited: self.usage.is_cwnd_limited(cwnd, self.cc.ssthresh()),
             is_round_start,
             ecn_echo: delivery.marks > 0,
+            newly_marked: Bytes::new(if delivery.marks > 0 {
+                delivery.counted
+            } else {
+                0
+            }),
         };
         let latest = delivery.latest_data.map(|(number, _)| number);
         self.meter.on_ack(now, latest, &sample);

@@ -305,6 +305,7 @@ impl Download {
             is_cwnd_limited: !outcome.is_held,
             is_round_start: false,
             ecn_echo: false,
+            newly_marked: Bytes::ZERO,
         };
         self.with_inner(|inner, cx| inner.on_ack(cx, &ack));
     }

@@ -367,6 +367,7 @@ impl Sender {
             is_cwnd_limited: self.is_cwnd_limited(),
             is_round_start,
             ecn_echo: facts.is_echo,
+            newly_marked: Bytes::new(if facts.is_echo { delivery.bytes } else { 0 }),
         };
         self.controller.on_ack(facts.now, &sample);
         self.validate_acked(facts.now, &sample);

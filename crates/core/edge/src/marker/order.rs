@@ -1,0 +1,25 @@
+//! What the report side writes of a UE, and the packet side reads: the entry of a map.
+
+/// How packets of a UE are judged until the next report. Bytes and nanoseconds; all zero: no report yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Order {
+    /// Counts up with each report; 0: none has come.
+    pub number: u64,
+    /// Packets that passed here until then are in `queue` or have been sent.
+    pub counted_until: u64,
+    /// From then on it counts no more.
+    pub valid_until: u64,
+    /// What the radio carries, bytes in 2^24 ns; 0: nothing is known to be carried.
+    pub drain: u64,
+    /// Reported queue.
+    pub queue: u64,
+    /// What the virtual queue may exceed it by.
+    pub slack: u64,
+    /// L4S packets are marked from this delay on.
+    pub ramp_from: u64,
+    /// All of them are from this one on; above `ramp_from`.
+    pub ramp_to: u64,
+    /// The delay that the classic law aims at.
+    pub target: u64,
+}

@@ -1,0 +1,113 @@
+//! Packets that the proxy does not split, marked by what the radio carries of them.
+
+use crate::*;
+use edge::marker::{Counts, Fate, Verdict};
+use scenario::{Overrides, load_str};
+
+/// A 4G cell of 16 Mbit/s with one queue of 1 MB, 20 ms; flows and the rest as given.
+fn cell(pep: &str, flows: &str) -> RunResult {
+    let text = format!(
+        "duration = \"15 s\"\n[path]\nrtt = \"30 ms\"\nrate = \"1 Gbit/s\"\nbuffer = \"12.5 MB\"\n\
+         [cell]\nrat = \"lte\"\nbandwidth = \"5 MHz\"\n\
+         [ue.phone]\nchannel = {{ kind = \"constant-cqi\", cqi = 15, policy = \"oai-lte\", bler = 0.1 }}\n\
+         [[ue.phone.bearer]]\nrlc = \"am\"\ndownlink-buffer = \"1 MB\"\n[pep]\n{pep}\n{flows}"
+    );
+    let points = load_str(&text, &Overrides::default()).unwrap_or_else(|error| panic!("{error}"));
+    run(&points[0].experiment)
+}
+
+const MARK: &str = "unsplit = \"mark\"";
+
+fn greedy(lines: &str) -> String {
+    format!("[flow.bulk]\napp = {{ kind = \"continuous\" }}\n{lines}\n")
+}
+
+fn counts(result: &RunResult) -> Counts {
+    result.unsplit.expect("there is a marker")
+}
+
+/// Mean one-way delay beyond the least.
+fn waiting(flow: &FlowResult) -> f64 {
+    flow.owd.mean - flow.owd.min
+}
+
+#[test]
+fn each_kind_of_greedy_flow_waits_less_and_uses_the_radio() {
+    for (lines, verdict) in [
+        ("cc = \"prague\"", Verdict::MarkL4s),
+        ("cc = \"prague\"\ntransport = \"quic\"", Verdict::MarkL4s),
+        ("cc = \"cubic\"\necn = \"classic\"", Verdict::MarkClassic),
+        (
+            "cc = \"cubic\"\necn = \"classic\"\ntransport = \"quic\"",
+            Verdict::MarkClassic,
+        ),
+        ("cc = \"cubic\"\ntransport = \"quic\"", Verdict::DropNotEct),
+    ] {
+        let flows = greedy(lines);
+        let (off, on) = (cell("", &flows), cell(MARK, &flows));
+        assert_eq!(off.unsplit, None);
+        let counts = counts(&on);
+        assert!(counts.of(verdict) > 0, "{lines}: {counts:?}");
+        assert_eq!(counts.of(Verdict::DropOverload), 0, "{lines}: {counts:?}");
+        let (before, after) = (waiting(&off.flows[0]), waiting(&on.flows[0]));
+        assert!(after < before / 3.0, "{lines}: {after} ms of {before}");
+        let used = on.link.utilisation / off.link.utilisation;
+        assert!(used > 0.9, "{lines}: {used}");
+        let dropped = counts.with(Fate::Drop);
+        assert_eq!(on.flows[0].lost, dropped, "{lines}: nothing else drops");
+    }
+}
+
+#[test]
+fn without_reports_all_passes_as_it_is() {
+    let flows = greedy("cc = \"cubic\"\necn = \"classic\"");
+    let off = cell("", &flows);
+    let on = cell(&format!("{MARK}\nreport-loss = 1.0"), &flows);
+    let counts = counts(&on);
+    let all: u64 = Verdict::ALL.into_iter().map(|of| counts.of(of)).sum();
+    assert_eq!(counts.of(Verdict::NoReport), all);
+    assert!(all > 1_000);
+    assert_eq!(on.flows[0].delivered, off.flows[0].delivered);
+    assert_eq!(on.flows[0].owd, off.flows[0].owd);
+}
+
+#[test]
+fn a_call_beside_a_greedy_flow_loses_nothing_to_it() {
+    let flows = format!(
+        "{}[flow.call]\napp = {{ kind = \"voip\" }}\n",
+        greedy("cc = \"cubic\"\ntransport = \"quic\"")
+    );
+    let (off, on) = (cell("", &flows), cell(MARK, &flows));
+    assert_eq!(on.flows[1].lost, 0);
+    assert!(counts(&on).of(Verdict::DropNotEct) > 0);
+    let p95 = |run: &RunResult| run.flows[1].owd.p95;
+    assert!(p95(&on) < p95(&off) / 2.0, "{} {}", p95(&on), p95(&off));
+}
+
+#[test]
+fn beside_a_flow_of_the_proxy_each_has_its_share() {
+    let flows = format!(
+        "{}[flow.tcp]\napp = {{ kind = \"continuous\" }}\n",
+        greedy("cc = \"cubic\"\ntransport = \"quic\"")
+    );
+    let on = cell(&format!("mode = \"default\"\n{MARK}"), &flows);
+    let [quic, tcp] = [0, 1].map(|flow| on.flows[flow].goodput.as_mbps_f64());
+    let share = quic / (quic + tcp);
+    assert!((0.3..0.7).contains(&share), "{quic} {tcp}");
+    assert!(on.link.utilisation > 0.9, "{}", on.link.utilisation);
+}
+
+#[test]
+fn two_runs_with_marks_are_alike_to_the_bit() {
+    let seen = || {
+        let result = cell(MARK, &greedy("cc = \"prague\"\ntransport = \"quic\""));
+        let flow = &result.flows[0];
+        (
+            result.unsplit,
+            flow.owd.clone(),
+            flow.delivered,
+            result.events,
+        )
+    };
+    assert_eq!(seen(), seen());
+}
