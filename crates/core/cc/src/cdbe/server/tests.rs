@@ -240,7 +240,7 @@ fn default_the_window_makes_room_for_the_target() {
     }
     server.state.phase = Phase::Normal;
     // 8 Mbit/s: 19 ms less three octaves of 1.9
-    let target = server.state.steering.target(1_000_000);
+    let target = server.state.steering.target(&Constants::DEFAULT, 1_000_000);
     assert_eq!(target, 13_300);
     // nothing in the queue: half as much again, and a quarter of RTT_min
     server.window_of(1_000_000, &[60]);
