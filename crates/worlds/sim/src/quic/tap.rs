@@ -2,9 +2,11 @@
 //!
 //! One-way delays are measured from there, as for TCP. quinn does not record; so the key that protects the
 //! sender's packets reads their STREAM frames before it encrypts them, and notes them in a ledger that
-//! the receiver's end reads too. It changes nothing of the packets.
+//! the receiver's end reads too. The key that opens the packets at the receiver notes what has come. They change
+//! nothing of the packets.
 
 use super::frames::StreamFrames;
+use crate::tcp::{RangeSet, Span};
 use bytes::BytesMut;
 use quinn_proto::crypto::{
     ClientConfig, CryptoError, ExportKeyingMaterialError, HeaderKey, KeyPair, Keys, PacketKey,
@@ -30,9 +32,24 @@ pub(super) struct Ledger {
     read: u64,
     /// Packets with stream data that had been sent before.
     pub(super) retransmits: Packets,
+    /// What has come, in any order.
+    come: RangeSet,
+    /// Bytes of `come`.
+    pub(super) received: Bytes,
 }
 
 impl Ledger {
+    fn on_arrival(&mut self, payload: &[u8]) {
+        let (come, received) = (&mut self.come, &mut self.received);
+        for data in StreamFrames::new(payload).filter(|data| data.len > 0) {
+            let span = Span {
+                start: data.offset,
+                end: data.offset + data.len,
+            };
+            come.insert(span, |new| *received += Bytes::new(new.end - new.start));
+        }
+    }
+
     fn on_packet(&mut self, payload: &[u8]) {
         let mut is_repeat = false;
         for data in StreamFrames::new(payload) {
@@ -77,7 +94,16 @@ impl Shared {
 /// A client's TLS with a tap.
 pub(super) struct TappedClient {
     pub(super) inner: Arc<dyn ClientConfig>,
-    pub(super) ledger: Shared,
+    pub(super) ledgers: Ledgers,
+}
+
+/// The ledgers of both directions, as one end has them.
+#[derive(Clone, Debug)]
+pub(super) struct Ledgers {
+    /// Of what it sends.
+    pub(super) own: Shared,
+    /// Of what its peer sends.
+    pub(super) peers: Shared,
 }
 
 impl ClientConfig for TappedClient {
@@ -91,15 +117,15 @@ impl ClientConfig for TappedClient {
             .inner
             .clone()
             .start_session(version, server_name, params)?;
-        let ledger = self.ledger.clone();
-        Ok(Box::new(TappedSession { inner, ledger }))
+        let ledgers = self.ledgers.clone();
+        Ok(Box::new(TappedSession { inner, ledgers }))
     }
 }
 
 /// A server's TLS with a tap.
 pub(super) struct TappedServer {
     pub(super) inner: Arc<dyn ServerConfig>,
-    pub(super) ledger: Shared,
+    pub(super) ledgers: Ledgers,
 }
 
 impl ServerConfig for TappedServer {
@@ -122,7 +148,7 @@ impl ServerConfig for TappedServer {
     ) -> Box<dyn Session> {
         Box::new(TappedSession {
             inner: self.inner.clone().start_session(version, params),
-            ledger: self.ledger.clone(),
+            ledgers: self.ledgers.clone(),
         })
     }
 }
@@ -130,7 +156,7 @@ impl ServerConfig for TappedServer {
 /// A TLS session that hands out tapped keys.
 struct TappedSession {
     inner: Box<dyn Session>,
-    ledger: Shared,
+    ledgers: Ledgers,
 }
 
 impl TappedSession {
@@ -138,9 +164,12 @@ impl TappedSession {
         KeyPair {
             local: Box::new(TappedKey {
                 inner: packet.local,
-                ledger: self.ledger.clone(),
+                ledger: self.ledgers.own.clone(),
             }),
-            remote: packet.remote,
+            remote: Box::new(TappedKey {
+                inner: packet.remote,
+                ledger: self.ledgers.peers.clone(),
+            }),
         }
     }
 }
@@ -194,7 +223,7 @@ impl Session for TappedSession {
     }
 }
 
-/// A key that reads what it encrypts.
+/// A key that reads what it encrypts, and what it decrypts.
 struct TappedKey {
     inner: Box<dyn PacketKey>,
     ledger: Shared,
@@ -214,7 +243,9 @@ impl PacketKey for TappedKey {
         header: &[u8],
         payload: &mut BytesMut,
     ) -> Result<(), CryptoError> {
-        self.inner.decrypt(packet, header, payload)
+        self.inner.decrypt(packet, header, payload)?;
+        self.ledger.lock().on_arrival(payload);
+        Ok(())
     }
     fn tag_len(&self) -> usize {
         self.inner.tag_len()
@@ -247,5 +278,24 @@ mod tests {
         assert_eq!(ledger.read(Bytes::MAX), Some((Bytes::new(5), at(0))));
         assert_eq!(ledger.read(Bytes::MAX), Some((Bytes::new(5), at(7))));
         assert_eq!(ledger.read(Bytes::MAX), None);
+    }
+
+    #[test]
+    fn what_has_come_counts_once_and_in_any_order() {
+        let stream = |offset: u8, len: u8| {
+            [&[0x0e, 0x00, offset, len][..], &vec![0; usize::from(len)]].concat()
+        };
+        let mut ledger = Ledger::default();
+        let mut after = |payload: &[u8]| {
+            ledger.on_arrival(payload);
+            ledger.received
+        };
+        assert_eq!(after(&stream(10, 10)), Bytes::new(10));
+        assert_eq!(after(&stream(15, 10)), Bytes::new(15));
+        assert_eq!(
+            after(&[stream(0, 10), stream(30, 0)].concat()),
+            Bytes::new(25)
+        );
+        assert_eq!(after(&stream(0, 25)), Bytes::new(25));
     }
 }
