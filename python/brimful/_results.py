@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from brimful import _core
 from brimful._lab import FolderComparison, FolderOutcome
+from brimful._units import with_settings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -175,9 +176,38 @@ class Comparison:
         return pa.Table.from_pylist(rows)
 
     @cached_property
+    def settings(self) -> list[dict[str, str]]:
+        """What each variant sets: keys or knobs, and their values as text."""
+        return [dict(variant["settings"]) for variant in self.summary["variants"]]
+
+    @cached_property
     def flows(self) -> pa.Table:
-        """The flows of all variants, distinguished by the column `variant`."""
-        return pa.concat_tables([variant.flows for variant in self.variants])
+        """The flows of all variants, distinguished by the column `variant`.
+
+        Each key that varies is a column, and one with numbers follows it where its values are quantities:
+        `link.buffer` is `"100 kB"` and `"1 MB"`, `link.buffer [B]` 100000 and 1000000.
+        """
+        tables = [variant.flows for variant in self.variants]
+        rows = [len(table) for table in tables]
+        keys = list(dict.fromkeys(key for own in self.settings for key in own))
+        columns = [
+            (key, [own.get(key) for own, count in zip(self.settings, rows, strict=True) for _ in range(count)])
+            for key in keys
+        ]
+        return with_settings(pa.concat_tables(tables), columns, 1)
+
+    @cached_property
+    def samples(self) -> pa.Table:
+        """The time series of all variants in long form: variant, repeat, entity, metric, time_s, value."""
+        return pa.concat_tables([variant.samples for variant in self.variants])
+
+    def series(self, entity: str, metric: str, repeat: int = 0) -> pa.Table:
+        """One time series of each variant: variant, time_s, value."""
+        import pyarrow.compute as pc
+
+        is_it = (pc.field("entity") == entity) & (pc.field("metric") == metric)
+        of_repeat = is_it & (pc.field("repeat") == repeat)
+        return self.samples.filter(of_repeat).select(["variant", "time_s", "value"])
 
     def to_pandas(self) -> pd.DataFrame:
         """`table` as a pandas frame."""

@@ -18,6 +18,7 @@ from brimful import _ray
 from brimful._core import RunError, ScenarioError, SweepDataset, SweepPlan
 from brimful._running import Scenario, Source, Value, _note, _whole, given, text
 from brimful._queue import QueueFactory
+from brimful._units import with_numbers
 from brimful.custom import Factory, Scheduler
 
 if TYPE_CHECKING:
@@ -67,10 +68,24 @@ class Sweep:
 
     @property
     def flows(self) -> pa.Table:
-        """One row for each flow of a point, in the order of the points."""
+        """One row for each flow of a point, in the order of the points.
+
+        An axis whose values are quantities of several units has a column with numbers too, in the plain one of
+        them: `link.buffer [B]`.
+        """
         if self._flows is None:
-            self._flows = self._table("points")
+            self._flows = self._with_numbers(self._table("points"))
         return self._flows
+
+    def _with_numbers(self, table: pa.Table) -> pa.Table:
+        for axis in self.axes:
+            name: str = axis["name"]
+            # of a name that a result has
+            own = f"axis_{name}" if f"axis_{name}" in table.column_names else name
+            is_there = any(column.startswith(f"{own} [") for column in table.column_names)
+            if not is_there and own in table.column_names:
+                table, _ = with_numbers(table, own, table.column_names.index(own) + 1)
+        return table
 
     @property
     def queues(self) -> pa.Table:

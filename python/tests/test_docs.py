@@ -1,4 +1,4 @@
-"""The examples of docs/python.md, and the one of the package's own page, run as they stand."""
+"""The examples of docs/python.md and docs/figures.md, and the one of the package's own page, run as they stand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 
-@pytest.mark.parametrize("page", ["docs/python.md", "python/README.md"])
+@pytest.mark.parametrize("page", ["docs/python.md", "docs/figures.md", "python/README.md"])
 def test_the_examples_run(page: str, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(root)
     text = (root / page).read_text()

@@ -163,7 +163,7 @@ def test_intervals_are_students() -> None:
     assert t975(100) == pytest.approx(1.984, abs=1e-3)
 
 
-@pytest.mark.parametrize("name", ["a.svg", "a.png"])
+@pytest.mark.parametrize("name", ["a.svg", "a.pdf", "a.png"])
 def test_the_same_numbers_are_the_same_bytes(tmp_path: Path, name: str) -> None:
     def written(folder: str) -> bytes:
         (tmp_path / folder).mkdir()
@@ -173,7 +173,7 @@ def test_the_same_numbers_are_the_same_bytes(tmp_path: Path, name: str) -> None:
     first = written("first")
     assert first == written("second")
     assert len(first) > 3000
-    with pytest.raises(figures.FigureError, match=r"ends with \.svg or \.png"):
+    with pytest.raises(figures.FigureError, match=r"ends with \.svg, \.pdf or \.png"):
         figures.save(figures.cdf(DELAYS, value="delay_ms"), tmp_path / "a.gif")
 
 

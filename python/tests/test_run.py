@@ -111,6 +111,14 @@ def test_variants_are_compared_as_by_the_command_line(
     assert without_wall(ours.summary) == without_wall(json.loads(ended.stdout))
     assert [v.label for v in ours.variants] == ["flow.bulk.cc=cubic", "flow.bulk.cc=bbr"]
     assert ours.flows.num_rows == 4
+    # the flow has a column cc of its own, and the key is another
+    assert ours.flows.column("flow.bulk.cc").to_pylist() == ["cubic", "cubic", "bbr", "bbr"]
+    samples = ours.samples
+    assert samples.num_rows == sum(variant.samples.num_rows for variant in ours.variants)
+    assert set(samples.column("variant").to_pylist()) == {"flow.bulk.cc=cubic", "flow.bulk.cc=bbr"}
+    bbr = ours.series("bulk", "goodput_bps", repeat=1).to_pandas()
+    own = ours.variants[1].series("bulk", "goodput_bps", repeat=1).to_pandas()
+    assert list(bbr[bbr["variant"] == "flow.bulk.cc=bbr"]["value"]) == list(own["value"])
     assert ours.to_pandas().shape[0] == ours.table.num_rows > 0
     assert (tmp_path / "out" / "report.html").exists()
 

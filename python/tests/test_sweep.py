@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow.dataset
+import pyarrow.parquet
 import pytest
 
 import brimful
@@ -89,6 +91,16 @@ def test_what_is_there_is_not_run_again_and_another_sweep_is_refused(local: Swee
         sweep(SCENARIO, GRID, address="auto", out=local.folder)
     with pytest.raises(brimful.ScenarioError, match="holds no sweep"):
         Sweep(local.folder / "nowhere")
+
+
+def test_flows_and_queues_of_a_folder_are_read_apart(local: Sweep) -> None:
+    again = Sweep(local.folder)
+    for table, name in ((again.flows, "points"), (again.queues, "queues")):
+        files = sorted((local.folder / name).glob("block=*/part-*.parquet"))
+        own = pyarrow.dataset.dataset(files, format="parquet").schema
+        assert table.column_names == own.names
+        assert table.num_rows == sum(pyarrow.parquet.read_metadata(file).num_rows for file in files)
+    assert "flow" not in again.queues.column_names and "queue" not in again.flows.column_names
 
 
 def test_ray_gives_the_same_dataset_although_a_worker_is_killed(

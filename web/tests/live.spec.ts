@@ -37,7 +37,7 @@ test("a run is shown as it goes, can be paused and looked into", async ({ page }
     await page.goto(dash.url);
     await expect(state(page)).toHaveText("live");
     await expect(page.getByRole("rowheader", { name: "bulk", exact: true })).toBeVisible();
-    await drawn(page, "Goodput and capacity: flows");
+    await drawn(page, "Received and capacity: flows");
     await expect(page.locator(".tile", { hasText: "Goodput" })).toContainText(/[\d.]+ [MG]bit\/s/);
     const [, before = 0] = await shown(page);
     await expect.poll(async () => (await shown(page))[1]).toBeGreaterThan(before);
@@ -116,7 +116,7 @@ test("a server that is started again is another session", { tag: "@failures" }, 
     await expect(state(page)).toHaveText("live");
     // time has begun anew
     await expect.poll(async () => (await shown(page))[0]).toBeLessThan(1);
-    await drawn(page, "Goodput and capacity: flows");
+    await drawn(page, "Received and capacity: flows");
   } finally {
     await dash.stop();
   }
@@ -127,7 +127,7 @@ test("200 concurrent flows: the busiest are drawn, the page stays usable", async
   try {
     await page.goto(dash.url);
     await expect(page.getByText("200 rows")).toBeVisible();
-    await drawn(page, "Goodput and capacity: flows");
+    await drawn(page, "Received and capacity: flows");
     await expect(
       page.locator(".caption", { hasText: "10 of 200 are drawn." }).first(),
     ).toBeVisible();

@@ -15,7 +15,7 @@ test("a report draws its figures and requests nothing", async ({ page }) => {
     if (!request.url().startsWith("data:")) requested.push(request.url());
   });
   await page.goto(file("both"));
-  for (const title of ["Goodput and capacity", "Distribution of the round-trip time", "Windows"]) {
+  for (const title of ["Received and capacity", "Distribution of the round-trip time", "Windows"]) {
     await drawn(page, title);
   }
   expect(requested).toEqual([file("both")]);
@@ -26,7 +26,7 @@ test("a report draws its figures and requests nothing", async ({ page }) => {
 
 test("a report's charts over time zoom together", async ({ page }) => {
   await page.goto(file("one"));
-  await drawn(page, "Goodput and capacity");
+  await drawn(page, "Received and capacity");
   const shown = page.locator(".zoombar output");
   const whole = await shown.textContent();
   const over = page.locator("#goodput .u-over");
@@ -58,6 +58,6 @@ test("a report of 200 flows stays small, and fits a phone", async ({ page }) => 
   expect(readFileSync(join(RESULTS, "many/report.html")).length).toBeLessThan(1_500_000);
   await page.setViewportSize({ width: 390, height: 844 });
   await page.goto(file("many"));
-  await drawn(page, "Goodput and capacity");
+  await drawn(page, "Received and capacity");
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
 });

@@ -21,9 +21,26 @@ test("the list has all results, and shows why others cannot be read", async ({ p
     .getByRole("link", { name: "pep=default" })
     .click();
   await expect(page.getByRole("heading", { name: "both: pep=default" })).toBeVisible();
-  await drawn(page, "Goodput and capacity");
+  await drawn(page, "Received and capacity");
   await page.goBack();
   await expect(page.getByRole("heading", { name: "one" })).toBeVisible();
+});
+
+test("a sweep is in the list, and has a table that sorts", async ({ page }) => {
+  await page.goto(dash.url);
+  const sweep = page.locator(".result", { hasText: "plane" });
+  await expect(sweep).toContainText("sweep of4 points");
+  await expect(sweep).toContainText("path.rtt20 ms, 40 ms");
+  await sweep.getByRole("link", { name: "table" }).click();
+  await expect(page.getByRole("heading", { name: "plane", level: 2 })).toBeVisible();
+  await expect(page.getByText("4 of 4 points have results.")).toBeVisible();
+  const table = page.getByRole("region", { name: "Flows of all points: table" });
+  await expect(table.getByRole("rowheader")).not.toHaveCount(0);
+  const rows = await table.getByRole("rowheader").count();
+  expect(rows % 4).toBe(0);
+  await table.getByRole("button", { name: /path\.rtt/ }).click();
+  await expect(table.locator("tbody tr").first()).toContainText("20 ms");
+  await accessible(page);
 });
 
 test("a torn file is an error, and the rest of the page stays", { tag: "@failures" }, async ({
@@ -40,7 +57,7 @@ test("a point has its tables and figures, without a serious fault", async ({ pag
   await page.goto(`${dash.url}#/result/one/0`);
   await expect(page.getByRole("rowheader", { name: "bulk", exact: true })).toBeVisible();
   for (const title of [
-    "Goodput and capacity",
+    "Received and capacity",
     "Round-trip time",
     "Windows",
     "Queues",
@@ -57,7 +74,7 @@ test("dragging zooms all charts and requests finer data; Escape and a double cli
   page,
 }) => {
   await page.goto(`${dash.url}#/result/one/0`);
-  await drawn(page, "Goodput and capacity");
+  await drawn(page, "Received and capacity");
   const shown = page.getByRole("group", { name: "Span of time" }).locator("output");
   await expect(shown).toHaveText(/^0(\.0\d)? – 2 s$/);
   const whole = await shown.textContent();
@@ -179,7 +196,7 @@ test("a phone shows everything within its width", async ({ page }) => {
     await page.goto(`${dash.url}${where}`);
     await page.reload();
     await expect(page.locator("main h2").first()).toBeVisible();
-    if (where !== "") await drawn(page, "Goodput and capacity");
+    if (where !== "") await drawn(page, "Received and capacity");
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
   }
   await accessible(page);
@@ -187,7 +204,7 @@ test("a phone shows everything within its width", async ({ page }) => {
 
 test("everything can be reached by the keyboard", async ({ page }) => {
   await page.goto(`${dash.url}#/result/one/0`);
-  await drawn(page, "Goodput and capacity");
+  await drawn(page, "Received and capacity");
   await page.evaluate(() => scrollTo(0, 0));
   await page.keyboard.press("Tab");
   await expect(page.getByRole("link", { name: "Skip to the content" })).toBeFocused();

@@ -1,4 +1,4 @@
-// Results for all tests, made by the real program: a run, a comparison, and two broken folders.
+// Results for all tests, made by the real program: a run, a comparison, a sweep, and two broken folders.
 
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -33,6 +33,9 @@ export default function setup(): void {
     join(RESULTS, "many"),
     "--json",
   );
+  const grid = ["--grid", "pep=none,default", "--grid", "path.rtt=20 ms,40 ms"];
+  const plane = ["sweep", scenario, ...grid, "--set", "duration=300 ms", "--repeats", "1"];
+  brimful(...plane, "--out", join(RESULTS, "plane"), "--json");
 
   cpSync(join(RESULTS, "one"), join(RESULTS, "torn"), { recursive: true });
   const samples = join(RESULTS, "torn/samples.parquet");

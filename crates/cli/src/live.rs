@@ -97,7 +97,7 @@ impl Observer for Shown {
             let due = self.began + Duration::from_secs_f64(seconds / pace);
             std::thread::sleep(due.saturating_duration_since(Instant::now()));
         }
-        let mut by_ue: BTreeMap<&str, f64> = BTreeMap::new();
+        let mut by_ue: BTreeMap<(&str, Metric), f64> = BTreeMap::new();
         let mut round = self.feed.round(seconds);
         for (entity, metric, value) in &self.samples {
             let name = metric.name();
@@ -105,8 +105,8 @@ impl Observer for Shown {
             let parent = match (kind, self.flows.get(entity)) {
                 (Kind::Flow, Some((ue, cc))) => {
                     round.describe(entity, cc);
-                    if *metric == Metric::Goodput {
-                        *by_ue.entry(ue).or_default() += value;
+                    if matches!(metric, Metric::Goodput | Metric::Received) {
+                        *by_ue.entry((ue, *metric)).or_default() += value;
                     }
                     Some(ue.as_str())
                 }
@@ -115,9 +115,8 @@ impl Observer for Shown {
             };
             round.put(kind, entity, parent, name, *value);
         }
-        for (ue, goodput) in by_ue {
-            let name = Metric::Goodput.name();
-            round.put(Kind::Ue, ue, Some("cell"), name, goodput);
+        for ((ue, metric), sum) in by_ue {
+            round.put(Kind::Ue, ue, Some("cell"), metric.name(), sum);
         }
         round.finish();
         self.samples.clear();

@@ -15,7 +15,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("file", type=Path, help="the JSON that brimful reproduce writes")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the figures")
     parser.add_argument("--only", action="append", metavar="NAME", help="this figure; may be given several times")
-    parser.add_argument("--format", choices=("svg", "png"), default="svg")
+    parser.add_argument("--format", choices=("svg", "pdf", "png"), default="svg")
     options = parser.parse_args(arguments)
     try:
         figures = read(options.file)

@@ -64,6 +64,7 @@ _RC: Any = {
     "svg.hashsalt": "brimful",
     # text stays text: smaller, searched and read by screen readers
     "svg.fonttype": "none",
+    "pdf.fonttype": 42,
 }
 
 
@@ -85,14 +86,18 @@ def axes(ax: Axes | None) -> Axes:
 
 
 def save(drawn: Axes | Figure, path: str | Path, *, dpi: int = 150) -> Path:
-    """Writes a figure, or that of some axes, as SVG or PNG by the ending of its name.
+    """Writes a figure, or that of some axes, as SVG, PDF or PNG by the ending of its name.
 
     The same numbers give the same bytes with the same matplotlib: no date, no random names.
     """
     path = Path(path)
-    metadata: dict[str, Any] = {".svg": {"Date": None, "Creator": None}, ".png": {"Software": None}}
+    metadata: dict[str, Any] = {
+        ".svg": {"Date": None, "Creator": None},
+        ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+        ".png": {"Software": None},
+    }
     if path.suffix not in metadata:
-        raise FigureError(f"{path}: expected a name that ends with .svg or .png")
+        raise FigureError(f"{path}: expected a name that ends with .svg, .pdf or .png")
     figure = drawn.get_figure(root=True) if isinstance(drawn, Axes) else drawn
     if not isinstance(figure, Figure):
         raise FigureError(f"{path}: these axes belong to no figure")

@@ -10,6 +10,7 @@ export type EntityKind = "cell" | "link" | "ue" | "flow" | "queue" | "path";
 /** What a series shows: no other name is one of a metric. */
 export type MetricName =
   | "goodput_bps"
+  | "received_bps"
   | "rtt_ms"
   | "path_share"
   | "path_rate_bps"
@@ -54,6 +55,14 @@ export const METRICS: Record<string, Metric> = {
     kind: "rate",
     caption:
       "Payload delivered to each flow's receiver; behind it, what the bottleneck could have carried.",
+  },
+  received_bps: {
+    title: "Received and capacity",
+    axis: "Received",
+    unit: "bps",
+    kind: "rate",
+    caption:
+      "Payload that came to each flow's receiver, in any order; behind it, what the bottleneck could have carried. Goodput, as the tables have it, counts what came behind a gap once that is closed.",
   },
   rtt_ms: {
     title: "Round-trip time",

@@ -30,8 +30,29 @@ export interface ResultInfo {
   repeats?: number;
   version?: string;
   points?: PointInfo[];
+  /** When it was written, in seconds since 1970. */
+  written?: number | null;
+  /** Set of the dataset of a sweep, which has a table instead of points. */
+  sweep?: SweepInfo;
   /** Set, alone, where the folder cannot be read. */
   error?: string;
+}
+
+export interface SweepInfo {
+  points: number;
+  failed: number;
+  axes: { name: string; values: string }[];
+}
+
+/** The first rows of a sweep, by the numbers of their points. */
+export interface SweepTable extends ResultInfo {
+  sweep: SweepInfo;
+  columns: string[];
+  rows: (number | string | null)[][];
+  /** How many points the rows are of. */
+  points_shown: number;
+  /** Whether these are all rows. */
+  is_whole: boolean;
 }
 
 /** A mean over the repeats with half of its confidence interval. */
@@ -161,6 +182,11 @@ export async function login(token: string): Promise<void> {
 
 export async function results(): Promise<ResultInfo[]> {
   return (await request<{ results: ResultInfo[] }>("results")).results;
+}
+
+export async function sweep(id: string): Promise<SweepTable> {
+  const table = await request<SweepTable>(`results/${encodeURIComponent(id)}/sweep`);
+  return { ...table, id };
 }
 
 export function point(id: string, n: number): Promise<Point> {

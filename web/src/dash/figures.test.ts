@@ -29,6 +29,23 @@ describe("figures", () => {
     expect(colours).toEqual([1, 1]);
   });
 
+  it("draw what was received instead of goodput, where all results have it", () => {
+    const old = {
+      label: "old",
+      series: [series("bulk", "goodput_bps"), series("cell", "capacity_bps", "cell")],
+    };
+    const now = { label: "new", series: [...old.series, series("bulk", "received_bps")] };
+    const first = (...sets: Parameters<typeof figures>[0]) => {
+      const figure = figures(sets, { entities: new Map() })[0];
+      return [figure?.id, figure?.panels[0]?.lines.length];
+    };
+    // with the capacity behind it
+    expect(first(now)).toEqual(["received_bps", 2]);
+    expect(first(old)).toEqual(["goodput_bps", 2]);
+    expect(first(now, old)).toEqual(["goodput_bps", 4]);
+    expect(figures([now], { entities: new Map() }).map((f) => f.id)).not.toContain("goodput_bps");
+  });
+
   it("break a line where nothing was measured", () => {
     const points = { x: [0, 1, 2, 30, 31], y: [5, 5, 5, 7, 7] };
     expect(broken(points).y).toEqual([5, 5, 5, null, 7, 7]);

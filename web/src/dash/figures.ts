@@ -23,6 +23,7 @@ export interface SeriesSet {
 
 /** Metrics that figures treat in a way of their own. */
 const GOODPUT: MetricName = "goodput_bps";
+const RECEIVED: MetricName = "received_bps";
 const CAPACITY: MetricName = "capacity_bps";
 const QUEUE: MetricName = "queue_bytes";
 const IN_FLIGHT: MetricName = "bytes_in_flight";
@@ -44,15 +45,25 @@ export function figures(sets: SeriesSet[], choice: Choice): Figure[] {
     unknownMetrics(sets).filter((m) => !(m in METRICS) && !known.has(m) && m !== CAPACITY),
   );
   const found: (Figure | null)[] = metrics.flatMap((name) => {
-    const kinds = kindsOf(sets, name);
+    const kinds = kindsOf(sets, name).filter((kind) => name !== unused(sets, kind));
     const spec = METRICS[name] ?? plain(name, sets);
     return kinds.map((kind) => overTime(sets, choice, name, spec, kind, kinds.length > 1));
   });
   const afterRtt = found.findIndex((f) => f?.id.startsWith(IN_FLIGHT));
   found.splice(afterRtt < 0 ? found.length : afterRtt + 1, 0, windows(sets, choice));
   found.push(losses(sets));
-  if (!sets.some((s) => s.series.some((x) => x.metric === GOODPUT))) found.unshift(capacity(sets));
+  const isRate = (s: Series) => s.metric === GOODPUT || s.metric === RECEIVED;
+  if (!sets.some((set) => set.series.some(isRate))) found.unshift(capacity(sets));
   return found.filter((f) => f !== null);
+}
+
+/**
+ * Which of goodput and of what was received is not drawn of a kind. What came in any order is, where all sets have
+ * it: a gap that is closed hands over more at once than the radio carries.
+ */
+function unused(sets: SeriesSet[], kind: EntityKind): MetricName {
+  const has = (set: SeriesSet) => set.series.some((s) => s.metric === RECEIVED && s.kind === kind);
+  return sets.every(has) ? GOODPUT : RECEIVED;
 }
 
 function unknownMetrics(sets: SeriesSet[]): string[] {
@@ -134,7 +145,7 @@ function overTime(
 ): Figure | null {
   const { names, count } = chosen(sets, choice, metric, kind);
   if (names.length === 0) return null;
-  const isGoodput = metric === GOODPUT;
+  const isRate = metric === GOODPUT || metric === RECEIVED;
   // queues are many, most of them empty and in this figure alone
   const colourOf = metric === QUEUE ? (e: string) => names.indexOf(e) : colours(sets, choice, kind);
   const linesOf = (set: SeriesSet, dash: number): Line[] =>
@@ -148,7 +159,7 @@ function overTime(
       const points = spec.kind === "line" ? () => broken(found.points()) : found.points;
       return [{ name, colour: colourOf(entity), kind: spec.kind, points, ...dashed }];
     });
-  const bounds = (set: SeriesSet) => (isGoodput ? capacities(set, sets) : []);
+  const bounds = (set: SeriesSet) => (isRate ? capacities(set, sets) : []);
   // lanes and stacks cannot be laid over one another: a panel each
   const apart = sets.length > 1 && (spec.kind === "lane" || spec.kind === "stack");
   const panels: Panel[] = apart

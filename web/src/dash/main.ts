@@ -5,10 +5,11 @@ import { startTheme } from "../base/theme";
 import * as api from "./api";
 import { liveView } from "./live/view";
 import { loginView } from "./login";
-import { Page } from "./page";
+import { Page, type View } from "./page";
 import { pointView } from "./point";
 import { resultsView } from "./results";
-import { parseRoute } from "./route";
+import { parseRoute, type Route } from "./route";
+import { sweepView } from "./sweep";
 
 startTheme();
 const root = document.getElementById("app");
@@ -33,19 +34,26 @@ function failed(error: unknown): void {
   page.problem(`${text} `, again);
 }
 
+/** The view at a place. */
+async function viewAt(route: Route, results: api.ResultInfo[]): Promise<View> {
+  if (route.page === "point") return pointView(route.ref, route.other, results);
+  if (route.page === "sweep") return sweepView(route.id);
+  return resultsView(results);
+}
+
 async function showRoute(title: string): Promise<void> {
   turn += 1;
   const mine = turn;
   const route = parseRoute(location.hash);
   try {
     found ??= await api.results();
-    const view =
-      route.page === "point" ? await pointView(route.ref, route.other, found) : resultsView(found);
+    const view = await viewAt(route, found);
     if (mine !== turn) {
       view.end();
       return;
     }
-    page.title = route.page === "point" ? route.ref.id : title;
+    if (route.page === "point") page.title = route.ref.id;
+    else page.title = route.page === "sweep" ? route.id : title;
     page.show(view);
     scrollTo(0, 0);
   } catch (error) {

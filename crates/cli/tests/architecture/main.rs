@@ -34,11 +34,12 @@ const ACROSS: &[(&str, &str)] = &[
 const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("units", &[]),
     ("metric", &[]),
+    ("suggestion", &[]),
     ("tun", &[]),
     ("socket-options", &[]),
     ("rnis", &["units"]),
     ("radio", &["units", "rnis"]),
-    ("cc", &["units", "rnis", "radio"]),
+    ("cc", &["units", "suggestion", "rnis", "radio"]),
     ("queue", &["units"]),
     ("recovery", &["units", "cc"]),
     ("multipath", &["units", "cc", "queue", "recovery"]),
@@ -51,6 +52,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
         &[
             "units",
             "metric",
+            "suggestion",
             "rnis",
             "radio",
             "cc",
@@ -121,11 +123,14 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "socket-options",
         ],
     ),
-    ("daemon", &["units"]),
+    ("daemon", &["units", "suggestion"]),
     ("report-source", &["units", "rnis", "daemon"]),
     ("dash", &["rnis", "radio", "metric", "daemon"]),
     ("report", &["units", "metric", "scenario"]),
-    ("reproduce", &["units", "rnis", "cc", "rapid", "scenario"]),
+    (
+        "reproduce",
+        &["units", "suggestion", "rnis", "cc", "rapid", "scenario"],
+    ),
     ("runner", &["edge", "report", "scenario", "sim"]),
     ("testing", &[]),
     (

@@ -256,6 +256,18 @@ metrics! {
             "Payload delivered to each flow's receiver; behind it, what the bottleneck could have carried.",
         ),
     ),
+    /// Payload that came to the receiver in each step, the first time and in any order, bit/s.
+    Received = mean(
+        "received_bps",
+        Unit::BitRate,
+        Kind::Flow,
+        figure(
+            "Received and capacity",
+            "Received",
+            Stroke::Rate,
+            "Payload that came to each flow's receiver, in any order; behind it, what the bottleneck could have carried. Goodput, as the tables have it, counts what came behind a gap once that is closed.",
+        ),
+    ),
     /// Mean round-trip time of each step, ms.
     Rtt = mean(
         "rtt_ms",

@@ -448,11 +448,12 @@ impl<P: Packet + Send> Cell<P> {
         let (rlc, mut cx) = self.entity(now, bearer, direction);
         rlc.release(&mut cx, |packet, end, found| {
             out.push(match end {
-                Ok(sojourn) => Output::Delivered {
+                Ok(passed) => Output::Delivered {
                     ue,
                     direction,
                     packet,
-                    sojourn,
+                    sojourn: passed.sojourn,
+                    held: passed.held,
                     found,
                 },
                 Err(reason) => Output::Dropped {

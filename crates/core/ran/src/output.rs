@@ -66,6 +66,8 @@ pub enum Output<P> {
         packet: P,
         /// From its arrival (at the UPF, or in the UE) until the MAC had pulled its last byte.
         sojourn: Duration,
+        /// How long it was whole at the other end and waited there for packets before it (PDCP delivers in order).
+        held: Duration,
         /// What waited in the RLC buffer as it came there.
         found: Occupancy,
     },

@@ -48,6 +48,7 @@ pub(crate) fn run(seed: u64, delay: f64, steps: u32) -> RunResult {
     for (i, name) in names.iter().enumerate() {
         let phase = i as f64 * 2.0 + seed as f64;
         add(name, Metric::Goodput, wave(380e6, phase, steps));
+        add(name, Metric::Received, wave(380e6, phase, steps));
         add(name, Metric::Rtt, wave(delay * 1.5, phase, steps));
         add(
             name,

@@ -194,15 +194,11 @@ fn chosen(system: &'static System, only: &[String]) -> Result<Vec<Section>, Plan
 
 fn unknown(system: &'static System, name: &str) -> PlanError {
     let known = names(system);
-    let near = known
-        .iter()
-        .map(|k| (strsim::damerau_levenshtein(k, name), k))
-        .min_by_key(|(distance, _)| *distance)
-        .filter(|(distance, _)| *distance <= 2);
+    let question = suggestion::did_you_mean(name, known.iter().copied());
     PlanError::Section {
         name: name.to_owned(),
         system: system.name,
-        suggestion: near.map_or(String::new(), |(_, k)| format!("; did you mean {k:?}?")),
+        suggestion: question.map_or(String::new(), |question| format!("; {question}")),
         known: known.join(", "),
     }
 }

@@ -3,7 +3,7 @@
 use crate::{label, names};
 use queue::{Ecn, Packet as QueuePacket};
 use std::net::Ipv4Addr;
-use units::Bytes;
+use units::{Bytes, Duration};
 
 /// TCP (RFC 791, assigned numbers).
 pub(crate) const TCP: u8 = 6;
@@ -29,6 +29,8 @@ pub(crate) struct Packet {
     pub(crate) checksum: Option<PartialChecksum>,
     /// What it belongs to.
     pub(crate) address: Address,
+    /// How long it has waited, whole, for what was before it: where the radio delivers in order.
+    pub(crate) held: Duration,
 }
 
 impl QueuePacket for Packet {
@@ -54,6 +56,7 @@ impl Packet {
             data,
             checksum,
             address,
+            held: Duration::ZERO,
         }
     }
 }

@@ -10,7 +10,7 @@ use ran::{BearerConfig, Cell, CellStats, Direction, DropReason, Layer, Output, U
 use rnis::{LinkQuality, RadioReport};
 use scenario::{CellSpec, Experiment, FlowSpec, Metric, QueueResult, UeSpec};
 use std::collections::VecDeque;
-use units::{BitRate, Bytes, Cqi, Instant, Mcs, Streams};
+use units::{BitRate, Bytes, Cqi, Duration, Instant, Mcs, Streams};
 
 /// A flow's place in the cell.
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +69,17 @@ impl<P: Packet> Packet for CellPacket<P> {
     }
 }
 
+/// A packet that has come out of the cell.
+#[derive(Clone, Copy, Debug)]
+pub struct Delivered<P> {
+    /// Which way it went.
+    pub direction: Direction,
+    /// The packet.
+    pub packet: P,
+    /// How long it had waited, whole, for packets before it.
+    pub held: Duration,
+}
+
 /// The records of one bearer's queues.
 struct BearerMeters {
     down: QueueMeter,
@@ -81,7 +92,7 @@ struct BearerMeters {
 pub struct CellAccess<P> {
     cell: Cell<CellPacket<P>>,
     out: Vec<Output<CellPacket<P>>>,
-    delivered: VecDeque<(UeIndex, Direction, P)>,
+    delivered: VecDeque<Delivered<P>>,
     dropped: Vec<P>,
     /// By UE and bearer.
     meters: Vec<Vec<BearerMeters>>,
@@ -205,7 +216,7 @@ impl<P: Packet + Send> CellAccess<P> {
     }
 
     /// The next packet that has come out.
-    pub fn poll_delivered(&mut self) -> Option<(UeIndex, Direction, P)> {
+    pub fn poll_delivered(&mut self) -> Option<Delivered<P>> {
         self.delivered.pop_front()
     }
 
@@ -253,6 +264,7 @@ impl<P: Packet + Send> CellAccess<P> {
                     direction,
                     packet,
                     sojourn,
+                    held,
                     found,
                 } => {
                     let meters = &mut self.meters[ue.0][usize::from(packet.bearer)];
@@ -266,7 +278,11 @@ impl<P: Packet + Send> CellAccess<P> {
                     {
                         passage.passed(found.bytes, sojourn);
                     }
-                    self.delivered.push_back((ue, direction, packet.packet));
+                    self.delivered.push_back(Delivered {
+                        direction,
+                        packet: packet.packet,
+                        held,
+                    });
                 }
                 Output::Dropped {
                     ue,

@@ -27,7 +27,7 @@ mod rates;
 mod reports;
 mod topology;
 
-pub use cell::{CellAccess, CellRoute};
+pub use cell::{CellAccess, CellRoute, Delivered};
 pub use check::{access_base_rtt, check, check_share, first_rtt, path_delay, rnti, ue_address};
 pub use error::Error;
 pub use link::{Jitter, Link, LinkParts, Loss, WireSpec};

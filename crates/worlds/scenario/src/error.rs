@@ -112,8 +112,8 @@ impl Fault {
         given: &str,
         candidates: impl IntoIterator<Item = &'a str>,
     ) -> Box<Self> {
-        match nearest(given, candidates) {
-            Some(best) => self.hint(format!("did you mean \"{best}\"?")),
+        match suggestion::did_you_mean(given, candidates) {
+            Some(question) => self.hint(question),
             None => self,
         }
     }
@@ -137,35 +137,6 @@ impl Fault {
     }
 }
 
-/// The candidate most similar to `given`, unless all are far from it.
-fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    /// Words less similar than this are not taken for one another.
-    const SIMILAR: f64 = 0.75;
-    // long words cost quadratic time and resemble nothing
-    if given.len() > 64 {
-        return None;
-    }
-    let given = given.to_lowercase();
-    candidates
-        .into_iter()
-        .map(|c| (similarity(&given, &c.to_lowercase()), c))
-        .filter(|(similarity, _)| *similarity >= SIMILAR)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, c)| c)
-}
-
-/// Jaro-Winkler's; but a single slip of the keyboard is near in a short word too.
-fn similarity(given: &str, candidate: &str) -> f64 {
-    /// Similarity of words that one insertion, removal, change or swap distinguishes.
-    const ONE_SLIP: f64 = 0.9;
-    let by_letters = strsim::jaro_winkler(given, candidate);
-    let short = given.len().min(candidate.len()) < 2;
-    if !short && strsim::damerau_levenshtein(given, candidate) <= 1 {
-        return by_letters.max(ONE_SLIP);
-    }
-    by_letters
-}
-
 /// Words in a sentence: `a, b or c`.
 pub(crate) fn either<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     let quoted: Vec<String> = words.into_iter().map(|w| format!("\"{w}\"")).collect();
@@ -179,15 +150,6 @@ pub(crate) fn either<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_nearest_word_is_proposed_and_a_distant_one_is_not() {
-        assert_eq!(nearest("rttt", ["rate", "rtt", "buffer"]), Some("rtt"));
-        assert_eq!(nearest("MiB", ["kB", "MB", "GB"]), Some("MB"));
-        assert_eq!(nearest("Cubik", ["cubic", "bbr"]), Some("cubic"));
-        assert_eq!(nearest("zzz", ["rate", "rtt", "buffer"]), None);
-        assert_eq!(nearest(&"r".repeat(1000), ["rate"]), None);
-    }
 
     #[test]
     fn a_problem_prints_in_one_line() {

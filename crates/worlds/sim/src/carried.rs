@@ -188,15 +188,13 @@ mod tests {
     use crate::packet::{Body, Datagram};
 
     fn packet(payload: u64) -> Packet {
-        Packet {
-            flow: 1,
-            body: Body::Datagram(Datagram {
-                number: 0,
-                sent_at: Instant::ZERO,
-                payload: Bytes::new(payload),
-                ecn: Ecn::Ect0,
-            }),
-        }
+        let datagram = Datagram {
+            number: 0,
+            sent_at: Instant::ZERO,
+            payload: Bytes::new(payload),
+            ecn: Ecn::Ect0,
+        };
+        Packet::new(1, Body::Datagram(datagram))
     }
 
     fn at_ms(ms: u64) -> Instant {

@@ -363,8 +363,15 @@ impl Network {
 
     /// The next packet that the cell has delivered.
     pub(crate) fn poll_cell(&mut self) -> Option<(Place, Handle)> {
-        let (_, direction, handle) = self.cell()?.poll_delivered()?;
+        let network::Delivered {
+            direction,
+            packet: handle,
+            held,
+        } = self.cell()?.poll_delivered()?;
         self.hops += 1;
+        if !held.is_zero() {
+            self.pool.get_mut(handle).held += held;
+        }
         let place = match (direction, self.has_tunnel()) {
             (Direction::Downlink, false) => Place::Ue,
             (Direction::Uplink, false) => Place::EdgeUp,

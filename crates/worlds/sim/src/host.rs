@@ -85,6 +85,14 @@ impl Host {
         }
     }
 
+    /// Payload that has come, the first time and in any order.
+    pub(crate) fn received(&self) -> Bytes {
+        match self {
+            Self::Tcp(connection) => connection.received(),
+            Self::Quic(connection) => connection.received(),
+        }
+    }
+
     /// The peer has closed its direction, and all its data has arrived.
     pub(crate) fn peer_closed(&self) -> bool {
         match self {

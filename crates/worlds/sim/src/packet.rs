@@ -8,7 +8,7 @@ use crate::tcp::Segment;
 use multipath::Payload;
 use multipath::packet::encoded_len;
 use queue::Ecn;
-use units::{Bytes, Instant};
+use units::{Bytes, Duration, Instant};
 
 /// IPv4 and UDP headers without options (RFC 791 3.1, RFC 768).
 pub(crate) const UDP_HEADERS: Bytes = Bytes::new(28);
@@ -81,9 +81,20 @@ pub(crate) struct Packet {
     pub(crate) flow: u32,
     /// What it carries.
     pub(crate) body: Body,
+    /// How long it has waited, whole, for what was before it: where the radio delivers in order.
+    pub(crate) held: Duration,
 }
 
 impl Packet {
+    /// A packet that leaves its host.
+    pub(crate) const fn new(flow: u32, body: Body) -> Self {
+        Self {
+            flow,
+            body,
+            held: Duration::ZERO,
+        }
+    }
+
     /// What queues see of it. Each connection has a number of its own, as it has its own ports.
     pub(crate) fn label(&self) -> Label {
         match &self.body {

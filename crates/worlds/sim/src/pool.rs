@@ -113,6 +113,13 @@ impl<T> Pool<T> {
             .expect("a handle lives as long as its packet")
     }
 
+    /// A packet, to be changed.
+    pub(crate) fn get_mut(&mut self, handle: Handle) -> &mut T {
+        self.slots[handle.index as usize]
+            .as_mut()
+            .expect("a handle lives as long as its packet")
+    }
+
     /// Takes a packet out.
     pub(crate) fn take(&mut self, handle: Handle) -> T {
         self.free.push(handle.index);

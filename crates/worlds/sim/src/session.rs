@@ -182,6 +182,15 @@ impl Session {
         }
     }
 
+    /// Payload that has come to the receiver of the data, in any order; none at other sides.
+    pub(crate) fn received_at(&self, side: Side) -> Option<Bytes> {
+        match (side, self.direction) {
+            (Side::Client, Direction::Down) => Some(self.client.connection.received()),
+            (Side::Server, Direction::Up) => Some(self.server.connection.received()),
+            _ => None,
+        }
+    }
+
     /// Begins an object: the client requests it (data towards the UE) or hands it over itself.
     pub(crate) fn begin_object(&mut self, now: Instant, object: ObjectSpec) {
         let outgoing = Outgoing {

@@ -66,6 +66,17 @@ struct Sdu<P> {
     found: Occupancy,
     /// From `arrived_at` until the last byte was sent.
     sojourn: Duration,
+    /// When a part of it came to the other end that did not come in order; the last of them.
+    came_at: Option<Instant>,
+}
+
+/// How a packet has come through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Passed {
+    /// From its arrival until its last byte was sent.
+    pub(crate) sojourn: Duration,
+    /// How long it was whole at the other end and waited for what was before it.
+    pub(crate) held: Duration,
 }
 
 impl<P> Sdu<P> {

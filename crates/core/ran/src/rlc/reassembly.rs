@@ -38,10 +38,15 @@ impl Reassembly {
         self.expires_at
     }
 
+    /// Whether a span is the next in order and nothing waits behind it.
+    pub(crate) fn continues_with(&self, span: Span) -> bool {
+        span.start == self.contiguous && self.beyond.is_empty()
+    }
+
     /// A span has come; how many bytes of it were there already.
     pub(crate) fn receive(&mut self, span: Span) -> u64 {
         self.highest = self.highest.max(span.end);
-        if span.start == self.contiguous && self.beyond.is_empty() {
+        if self.continues_with(span) {
             self.contiguous = span.end;
             return 0;
         }

@@ -3,7 +3,7 @@
 
 use super::am::Status;
 use super::span::Span;
-use super::{Cx, RandomLoss, Rlc, Sdu};
+use super::{Cx, Passed, RandomLoss, Rlc, Sdu};
 use crate::output::DropReason;
 use crate::timers::TimerKind;
 use queue::{Occupancy, Packet};
@@ -12,12 +12,29 @@ use units::{Bytes, Duration, Instant};
 impl<P: Packet + Send> Rlc<P> {
     /// A span has come, with a poll or without.
     pub(crate) fn receive(&mut self, cx: &mut Cx<'_>, span: Span, has_poll: bool) {
+        if !self.rx.continues_with(span) {
+            self.note_arrival(cx.now, span);
+        }
         let duplicate = self.rx.receive(span);
         cx.stats.rlc_duplicates += Bytes::new(duplicate);
         if has_poll && let Some(am) = &mut self.am {
             am.on_poll(span.end);
         }
         self.update_receiver(cx);
+    }
+
+    /// Parts of packets have come out of order, or what is behind them has.
+    fn note_arrival(&mut self, now: Instant, span: Span) {
+        let first = self.held.partition_point(|sdu| sdu.end <= span.start);
+        for sdu in self.held.range_mut(first..) {
+            let of = sdu.span();
+            if of.start >= span.end {
+                break;
+            }
+            if !self.rx.has(of) {
+                sdu.came_at = Some(now);
+            }
+        }
     }
 
     pub(super) fn update_receiver(&mut self, cx: &mut Cx<'_>) {
@@ -32,12 +49,12 @@ impl<P: Packet + Send> Rlc<P> {
         }
     }
 
-    /// Hands out, in order, the packets that are complete, each with its sojourn, or with the reason why the
+    /// Hands out, in order, the packets that are complete, each with how it has passed, or with the reason why the
     /// other end does not get it after all, and with what it had found in the buffer.
     pub(crate) fn release(
         &mut self,
         cx: &mut Cx<'_>,
-        mut deliver: impl FnMut(P, Result<Duration, DropReason>, Occupancy),
+        mut deliver: impl FnMut(P, Result<Passed, DropReason>, Occupancy),
     ) {
         let contiguous = self.rx.contiguous();
         // in unacknowledged mode what was lost shows in the receiver's positions only
@@ -60,7 +77,13 @@ impl<P: Packet + Send> Rlc<P> {
                     deliver(packet, Err(DropReason::Random), sdu.found);
                 } else {
                     cx.stats.delivered.add(bytes);
-                    deliver(packet, Ok(sdu.sojourn), sdu.found);
+                    let passed = Passed {
+                        sojourn: sdu.sojourn,
+                        held: sdu
+                            .came_at
+                            .map_or(Duration::ZERO, |at| cx.now.saturating_since(at)),
+                    };
+                    deliver(packet, Ok(passed), sdu.found);
                 }
             }
         }

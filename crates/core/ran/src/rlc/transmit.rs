@@ -236,6 +236,7 @@ impl<P: Packet + Send> Rlc<P> {
             arrived_at,
             found,
             sojourn: Duration::ZERO,
+            came_at: None,
         });
         true
     }

@@ -9,9 +9,6 @@ use toml_span::Span;
 use toml_span::value::{Key, Table, Value, ValueInner};
 use units::Duration;
 
-/// How alike two names are if one may be meant for the other (Jaro-Winkler, 0 to 1).
-const ALIKE: f64 = 0.75;
-
 /// A name and its text, each with its place.
 #[derive(Clone, Debug)]
 pub struct Named {
@@ -227,13 +224,17 @@ impl<'a, 'de> Section<'a, 'de> {
         }
     }
 
-    /// A key that must be there is not; one that looks like it may be meant.
+    /// A key that must be there is not; an unknown one that looks like it may be meant.
     pub fn missing(&self, key: &str, example: &str) -> ConfigError {
-        let alike = |name: &str| strsim::jaro_winkler(key, name) > ALIKE;
-        match self.table.keys().find(|given| alike(&given.name)) {
+        let unknown = || self.table.keys().filter(|given| self.is_unknown(given));
+        let nearest = suggestion::nearest(key, unknown().map(|given| &*given.name));
+        match unknown().find(|given| Some(&*given.name) == nearest) {
             Some(given) => {
-                let text = format!("unknown key \"{}\"; did you mean \"{key}\"?", given.name);
-                self.fault_at(given.span, text)
+                let question = suggestion::question(key);
+                self.fault_at(
+                    given.span,
+                    format!("unknown key \"{}\"; {question}", given.name),
+                )
             }
             None => self.fault(format!("no key \"{key}\"; for example {key} = {example}")),
         }
@@ -314,8 +315,8 @@ impl<'a, 'de> Section<'a, 'de> {
             return Ok(Some(*value));
         }
         let names: Vec<&str> = words.iter().map(|(name, _)| *name).collect();
-        let hint = match nearest(&names, &text) {
-            Some(name) => format!("; did you mean \"{name}\"?"),
+        let hint = match suggestion::did_you_mean(&text, names.iter().copied()) {
+            Some(question) => format!("; {question}"),
             None => String::new(),
         };
         let text = format!("{key} = {text:?}; expected {}{hint}", names.join(", "));
@@ -448,16 +449,17 @@ impl<'a, 'de> Section<'a, 'de> {
         self.check_known()
     }
 
+    fn is_unknown(&self, key: &Key<'_>) -> bool {
+        !self.known.contains(&key.name.as_ref())
+    }
+
     fn check_known(&self) -> Result<(), ConfigError> {
-        let unknown = |key: &&Key<'_>| !self.known.contains(&key.name.as_ref());
-        let keys = self.table.keys().filter(unknown);
+        let keys = self.table.keys().filter(|key| self.is_unknown(key));
         let Some(key) = keys.min_by_key(|key| key.span.start) else {
             return Ok(());
         };
-        let hint = match nearest(&self.known, &key.name) {
-            Some(name) => format!("did you mean \"{name}\"?"),
-            None => format!("known keys: {}", self.known.join(", ")),
-        };
+        let hint = suggestion::did_you_mean(&key.name, self.known.iter().copied())
+            .unwrap_or_else(|| format!("known keys: {}", self.known.join(", ")));
         Err(self.fault_at(key.span, format!("unknown key \"{}\"; {hint}", key.name)))
     }
 }
@@ -472,16 +474,6 @@ fn kind(value: &ValueInner<'_>) -> &'static str {
         ValueInner::Array(_) => "a list",
         ValueInner::Table(_) => "a table",
     }
-}
-
-/// The known one that is meant, if any is like it.
-fn nearest<'a>(known: &[&'a str], given: &str) -> Option<&'a str> {
-    known
-        .iter()
-        .map(|name| (strsim::jaro_winkler(name, given), *name))
-        .filter(|(likeness, _)| *likeness > ALIKE)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, name)| name)
 }
 
 #[cfg(test)]
@@ -566,6 +558,12 @@ mod tests {
         };
         assert!(error("contorl = 'a'", read).ends_with("did you mean \"control\"?"));
         assert!(error("control = 'a'", read).contains("no key \"listen\""));
+        // a key that is known is not taken for another
+        let read = |top: &mut Section<'_, '_>| {
+            top.declare(&["key-file", "token-file"])?;
+            top.needed_text("key-file", "\"a\"")
+        };
+        assert!(error("token-file = 'a'", read).contains("no key \"key-file\""));
         let read = |top: &mut Section<'_, '_>| top.text("listen").map(drop);
         assert!(error("z = 1", read).ends_with("known keys: listen"));
     }

@@ -50,6 +50,14 @@ pub(super) async fn list(State(dash): State<Dash>) -> Response {
     }
 }
 
+/// `GET /dash/api/results/{id}/sweep`.
+pub(super) async fn sweep(State(dash): State<Dash>, Path(id): Path<String>) -> Response {
+    match read(&dash, move |library| library.sweep(&id)).await {
+        Ok(table) => json_response(StatusCode::OK, &table),
+        Err(response) => response,
+    }
+}
+
 /// `GET /dash/api/results/{id}/points/{point}`.
 pub(super) async fn point(
     State(dash): State<Dash>,

@@ -47,6 +47,7 @@ pub fn router(dash: &Dash) -> Router {
         .route("/dash/api/info", get(info))
         .route("/dash/api/login", post(login::login))
         .route("/dash/api/results", get(library::list))
+        .route("/dash/api/results/{id}/sweep", get(library::sweep))
         .route("/dash/api/results/{id}/points/{point}", get(library::point))
         .route(
             "/dash/api/results/{id}/points/{point}/series",

@@ -1,6 +1,6 @@
 //! `manifest.json` and `summary.json`.
 
-use super::ResultsError;
+use super::{ResultsError, written_s};
 use crate::VERSION;
 use serde_json::{Map, Value, json};
 use std::fs::File;
@@ -91,6 +91,10 @@ impl Folder {
         let repeats = first.map_or(0, |point| point.seeds.len());
         listed.insert("repeats".into(), repeats.into());
         listed.insert("version".into(), self.version.as_str().into());
+        listed.insert(
+            "written".into(),
+            written_s(&self.path.join(MANIFEST)).into(),
+        );
         listed.insert("points".into(), points.into());
         listed
     }
@@ -115,7 +119,7 @@ impl Folder {
     }
 }
 
-fn damaged(file: &str, problem: &str) -> ResultsError {
+pub(super) fn damaged(file: &str, problem: &str) -> ResultsError {
     ResultsError::File {
         file: file.to_owned(),
         problem: format!("{problem}: the folder is damaged"),
@@ -165,7 +169,7 @@ fn point_info(point: &Value, axes: &Value) -> Result<PointInfo, ResultsError> {
     })
 }
 
-fn read_json(folder: &Path, name: &str) -> Result<Value, ResultsError> {
+pub(super) fn read_json(folder: &Path, name: &str) -> Result<Value, ResultsError> {
     let wrong = |problem: String| ResultsError::File {
         file: name.to_owned(),
         problem,
@@ -185,7 +189,7 @@ fn read_json(folder: &Path, name: &str) -> Result<Value, ResultsError> {
 }
 
 /// Whether a version, as 1.2.3, is newer than another.
-fn is_newer(theirs: &str, ours: &str) -> bool {
+pub(super) fn is_newer(theirs: &str, ours: &str) -> bool {
     let numbers = |text: &str| -> Vec<u64> {
         let plain = text.split(['-', '+']).next().unwrap_or_default();
         plain

@@ -1,4 +1,4 @@
-//! Result folders: what `brimful run` and `brimful compare` write, read back for the page.
+//! Result folders: what `brimful run`, `compare` and `sweep` write, read back for the page.
 //!
 //! A folder is looked at again with every request, so new results show at once. The points of a run
 //! that were read last are kept in memory. Names of folders are only compared with what the library
@@ -7,6 +7,7 @@
 mod decimate;
 mod manifest;
 mod samples;
+mod sweep;
 
 use crate::DashError;
 use manifest::Folder;
@@ -18,7 +19,8 @@ use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::time::{SystemTime, UNIX_EPOCH};
+use sweep::{Sweep, looks_like_sweep};
 
 /// Maximum number of folders that are listed.
 const MAX_FOLDERS: usize = 2_000;
@@ -112,14 +114,7 @@ impl Library {
         if !library.folders().is_empty() {
             return Ok(library);
         }
-        let text = match root.join("_sweep.json").exists() {
-            // numbers without time series, perhaps millions of them
-            true => {
-                "is the dataset of a sweep, which has no page: read it by `brimful.Sweep` in Python \
-                 or by any reader of Parquet"
-            }
-            false => "holds no results: they are written by `brimful run` and `brimful compare`",
-        };
+        let text = "holds no results: they are written by `brimful run`, `compare` and `sweep`";
         Err(wrong(text.to_owned()))
     }
 
@@ -132,7 +127,8 @@ impl Library {
 
     /// The result folders by their names, in order.
     fn folders(&self) -> Vec<(String, PathBuf)> {
-        if manifest::looks_like_results(&self.root) {
+        let is_shown = |path: &Path| manifest::looks_like_results(path) || looks_like_sweep(path);
+        if is_shown(&self.root) {
             return vec![(self.title(), self.root.clone())];
         }
         let Ok(entries) = fs::read_dir(&self.root) else {
@@ -143,18 +139,35 @@ impl Library {
         let named = |path: &PathBuf| Some(path.file_name()?.to_str()?.to_owned());
         let mut folders: Vec<_> = paths
             .filter_map(|path| Some((named(&path)?, path)))
-            .filter(|(name, path)| !name.starts_with('.') && manifest::looks_like_results(path))
+            .filter(|(name, path)| !name.starts_with('.') && is_shown(path))
             .collect();
         folders.sort();
         folders.truncate(MAX_FOLDERS);
         folders
     }
 
-    fn folder(&self, id: &str) -> Result<Folder, ResultsError> {
+    fn find(&self, id: &str) -> Result<Found, ResultsError> {
         let mut folders = self.folders().into_iter();
         let found = folders.find(|(name, _)| name == id);
         let (_, path) = found.ok_or_else(|| ResultsError::unknown(format!("result {id:?}")))?;
-        Folder::read(&path)
+        Found::read(&path)
+    }
+
+    fn folder(&self, id: &str) -> Result<Folder, ResultsError> {
+        match self.find(id)? {
+            Found::Folder(folder) => Ok(folder),
+            Found::Sweep(_) => Err(ResultsError::unknown(format!(
+                "point of {id:?}, which is a sweep: it has a table"
+            ))),
+        }
+    }
+
+    /// The table of a sweep.
+    pub(crate) fn sweep(&self, id: &str) -> Result<Value, ResultsError> {
+        match self.find(id)? {
+            Found::Sweep(sweep) => sweep.table(),
+            Found::Folder(_) => Err(ResultsError::unknown(format!("sweep {id:?}"))),
+        }
     }
 
     /// All results, those that cannot be read with the reason.
@@ -162,10 +175,10 @@ impl Library {
         let listed = self
             .folders()
             .into_iter()
-            .map(|(id, path)| match Folder::read(&path) {
+            .map(|(id, path)| match Found::read(&path) {
                 Err(error) => json!({ "id": id, "error": error.to_string() }),
-                Ok(folder) => {
-                    let mut listed = folder.listed();
+                Ok(found) => {
+                    let mut listed = found.listed();
                     listed.insert("id".to_owned(), id.into());
                     Value::Object(listed)
                 }
@@ -177,8 +190,13 @@ impl Library {
     pub fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         for (id, path) in self.folders() {
-            let folder = match Folder::read(&path) {
-                Ok(folder) => folder,
+            let folder = match Found::read(&path) {
+                Ok(Found::Folder(folder)) => folder,
+                Ok(Found::Sweep(sweep)) => {
+                    let problem = sweep.table().err();
+                    problems.extend(problem.map(|error| format!("{id}: {error}")));
+                    continue;
+                }
                 Err(error) => {
                     problems.push(format!("{id}: {error}"));
                     continue;
@@ -280,6 +298,36 @@ impl Library {
             values <= MAX_KEPT
         });
     }
+}
+
+/// What a folder holds.
+enum Found {
+    /// Results of runs.
+    Folder(Folder),
+    /// The dataset of a sweep.
+    Sweep(Sweep),
+}
+
+impl Found {
+    fn read(path: &Path) -> Result<Self, ResultsError> {
+        match manifest::looks_like_results(path) || !looks_like_sweep(path) {
+            true => Folder::read(path).map(Self::Folder),
+            false => Sweep::read(path).map(Self::Sweep),
+        }
+    }
+
+    fn listed(&self) -> Map<String, Value> {
+        match self {
+            Self::Folder(folder) => folder.listed(),
+            Self::Sweep(sweep) => sweep.listed(),
+        }
+    }
+}
+
+/// When a file was written, in seconds since 1970; none if the system does not say.
+fn written_s(path: &Path) -> Option<u64> {
+    let written = fs::metadata(path).and_then(|found| found.modified()).ok()?;
+    Some(written.duration_since(UNIX_EPOCH).ok()?.as_secs())
 }
 
 /// A series as the page takes it.

@@ -30,6 +30,28 @@ pub(super) struct SeriesPoints {
 /// panics excludes these threads.
 pub const READER_THREAD: &str = "dash-reader";
 
+/// Reads a file on a thread of its own: the reader of Parquet panics on some damaged files.
+pub(super) fn on_reader_thread<T: Send>(
+    path: &Path,
+    read: impl FnOnce() -> Result<T, ResultsError> + Send,
+) -> Result<T, ResultsError> {
+    let failed = |problem: &str| ResultsError::File {
+        file: path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned(),
+        problem: problem.to_owned(),
+    };
+    std::thread::scope(|scope| {
+        let reader = std::thread::Builder::new().name(READER_THREAD.to_owned());
+        let reader = reader.spawn_scoped(scope, read);
+        let reader = reader.map_err(|error| failed(&format!("cannot be read: {error}")))?;
+        let panicked = |_| failed("cannot be read as Parquet; the folder is damaged");
+        reader.join().map_err(panicked)?
+    })
+}
+
 /// The time series of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Samples {
@@ -38,30 +60,14 @@ pub(super) struct Samples {
 }
 
 impl Samples {
-    /// Those of a repeat of the point with this label. They are read on a thread of their own: the reader of
-    /// Parquet panics on some damaged files.
+    /// Those of a repeat of the point with this label.
     pub(super) fn read(
         path: &Path,
         label: &str,
         repeat: u32,
         range: Range,
     ) -> Result<Self, ResultsError> {
-        let failed = |problem: &str| ResultsError::File {
-            file: path
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned(),
-            problem: problem.to_owned(),
-        };
-        std::thread::scope(|scope| {
-            let reader = std::thread::Builder::new().name(READER_THREAD.to_owned());
-            let read = || Self::read_here(path, label, repeat, range);
-            let reader = reader.spawn_scoped(scope, read);
-            let reader = reader.map_err(|error| failed(&format!("cannot be read: {error}")))?;
-            let panicked = |_| failed("cannot be read as Parquet; the folder is damaged");
-            reader.join().map_err(panicked)?
-        })
+        on_reader_thread(path, || Self::read_here(path, label, repeat, range))
     }
 
     fn read_here(

@@ -1,7 +1,7 @@
 //! Result folders, whole ones and others.
 
 use super::{request, serve};
-use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt32Array};
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
 use dash::{Access, Dash, Library};
 use parquet::arrow::ArrowWriter;
 use serde_json::{Value, json};
@@ -218,6 +218,139 @@ fn damaged_newer_and_half_written_folders_are_listed_with_the_reason() {
     assert_eq!(refused(address, path).0, 422);
 }
 
+/// A part of a sweep's flows: of each point, its axis and two flows.
+fn write_part(path: &Path, points: &[u64]) {
+    let of_flows = || {
+        points
+            .iter()
+            .flat_map(|point| [(*point, "bulk"), (*point, "web")])
+    };
+    let text = |text: fn((u64, &str)) -> String| {
+        Arc::new(StringArray::from_iter_values(of_flows().map(text))) as ArrayRef
+    };
+    let number = |number: fn((u64, &str)) -> Option<f64>| {
+        Arc::new(of_flows().map(number).collect::<Float64Array>()) as ArrayRef
+    };
+    let point = |(point, _): (u64, &str)| point;
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        (
+            "point",
+            Arc::new(of_flows().map(point).collect::<UInt64Array>()),
+        ),
+        ("rtt", text(|(point, _)| format!("{point} ms"))),
+        ("rtt [ms]", number(|(point, _)| Some(point as f64))),
+        (
+            "seed",
+            Arc::new(of_flows().map(point).collect::<UInt64Array>()),
+        ),
+        ("flow", text(|(_, flow)| flow.to_owned())),
+        ("goodput_bps", number(|(point, _)| Some(1e6 * point as f64))),
+        (
+            "completion_s",
+            number(|(_, flow)| (flow == "web").then_some(2.0)),
+        ),
+        ("events", number(|_| Some(7.0))),
+    ];
+    let batch = RecordBatch::try_from_iter(columns).expect("a table");
+    fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+    let file = File::create(path).expect("a file");
+    let mut writer = ArrowWriter::try_new(file, batch.schema(), None).expect("a writer");
+    writer.write(&batch).expect("written");
+    writer.close().expect("written");
+}
+
+fn write_sweep(path: &Path, points: u64, parts: &[(&str, &[u64])]) {
+    let axes = json!([{"name": "rtt", "sets": ["path.rtt"], "values": ["1 ms", "2 ms"],
+        "is_number": false, "unit": "ms"}]);
+    let description = json!({"format": 1, "version": "0.1.0", "name": "contour", "points": points,
+        "axes": axes, "seed": 9, "repeats": 3});
+    fs::create_dir_all(path).expect("a folder");
+    fs::write(path.join("_sweep.json"), description.to_string()).expect("written");
+    fs::write(path.join("failed.jsonl"), "{\"point\": 3}\n\n").expect("written");
+    for (part, of) in parts {
+        write_part(&path.join("points").join(part), of);
+    }
+}
+
+#[test]
+fn a_sweep_is_listed_and_has_a_table_in_the_order_of_its_points() {
+    let (_folder, address) = library(|root| {
+        write_folder(&root.join("first"), "0.1.0");
+        let parts: [(&str, &[u64]); 2] = [
+            ("block=0000/part-00000000.parquet", &[2, 0]),
+            ("block=0000/part-00000001.parquet", &[1]),
+        ];
+        write_sweep(&root.join("plane"), 4, &parts);
+    });
+    let listed = get(address, "");
+    let sweep = &listed["results"][1];
+    assert_eq!(
+        (&sweep["id"], &sweep["scenario"]),
+        (&json!("plane"), &json!("contour"))
+    );
+    assert_eq!((&sweep["seed"], &sweep["repeats"]), (&json!(9), &json!(3)));
+    assert!(sweep["written"].as_u64() > Some(1_700_000_000), "{sweep}");
+    let axes = json!([{"name": "rtt", "values": "1 ms, 2 ms"}]);
+    assert_eq!(
+        sweep["sweep"],
+        json!({"points": 4, "failed": 1, "axes": axes})
+    );
+
+    let table = get(address, "/plane/sweep");
+    let columns = json!(["point", "rtt", "flow", "goodput_bps", "completion_s"]);
+    assert_eq!(table["columns"], columns);
+    let rows = table["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 6);
+    assert_eq!(rows[0], json!([0, "0 ms", "bulk", 0.0, null]));
+    assert_eq!(rows[3], json!([1, "1 ms", "web", 1e6, 2.0]));
+    assert_eq!(
+        (&table["points_shown"], &table["is_whole"]),
+        (&json!(3), &json!(true))
+    );
+
+    let (status, error) = refused(address, "/plane/points/0");
+    assert!(
+        status == 404 && error.contains("is a sweep"),
+        "{status} {error}"
+    );
+    assert_eq!(refused(address, "/first/sweep").0, 404);
+}
+
+#[test]
+fn of_a_long_sweep_the_first_rows_are_given_and_damaged_ones_are_named() {
+    let all: Vec<u64> = (0..3_000).collect();
+    let folder = tempfile::tempdir().expect("a folder");
+    let part = "block=0000/part-00000000.parquet";
+    write_sweep(folder.path(), 3_000, &[(part, &all)]);
+    let id = folder
+        .path()
+        .file_name()
+        .expect("a name")
+        .to_string_lossy()
+        .into_owned();
+    let open = || Library::open(folder.path()).expect("a sweep");
+    let address = serve(Dash::results(open(), Access::new(None, Vec::new())));
+    let table = get(address, &format!("/{id}/sweep"));
+    assert_eq!(table["rows"].as_array().map(Vec::len), Some(2_000));
+    assert_eq!(
+        (&table["points_shown"], &table["is_whole"]),
+        (&json!(1_000), &json!(false))
+    );
+    assert_eq!(open().problems(), Vec::<String>::new());
+
+    fs::write(folder.path().join("points").join(part), "no Parquet").expect("written");
+    let (status, error) = refused(address, &format!("/{id}/sweep"));
+    assert!(
+        status == 422 && error.contains("part-00000000.parquet: cannot be read"),
+        "{error}"
+    );
+    assert!(open().problems()[0].contains("part-00000000.parquet"));
+    fs::write(folder.path().join("_sweep.json"), "{}").expect("written");
+    let listed = get(address, "");
+    let error = listed["results"][0]["error"].as_str().expect("a reason");
+    assert!(error.contains("_sweep.json: has no version"), "{error}");
+}
+
 #[test]
 fn names_do_not_lead_out_of_the_folder() {
     let (folder, address) = library(|root| {
@@ -257,8 +390,6 @@ fn a_place_without_results_is_refused_at_the_start() {
     let problem = |path: &Path| Library::open(path).expect_err("refused").to_string();
     assert!(problem(folder.path()).contains("holds no results"));
     assert!(problem(&folder.path().join("none")).contains("cannot be read"));
-    fs::write(folder.path().join("_sweep.json"), "{}").expect("written");
-    assert!(problem(folder.path()).contains("the dataset of a sweep"));
     let file = folder.path().join("file");
     fs::write(&file, "").expect("written");
     assert!(problem(&file).contains("is no folder"));

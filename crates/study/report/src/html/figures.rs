@@ -36,10 +36,17 @@ impl Spec {
     }
 }
 
-const GOODPUT: Spec = Spec {
-    bound: Some(Metric::Capacity),
-    ..Spec::new("goodput", Metric::Goodput)
-};
+/// What came to the receivers in any order; of runs that were measured without that, what was delivered in order.
+const ARRIVALS: [Spec; 2] = [
+    Spec {
+        bound: Some(Metric::Capacity),
+        ..Spec::new("received", Metric::Received)
+    },
+    Spec {
+        bound: Some(Metric::Capacity),
+        ..Spec::new("goodput", Metric::Goodput)
+    },
+];
 
 /// How its lines are drawn: here, what the page draws one on top of the other is drawn side by side.
 fn stroke(figure: &metric::Figure) -> Stroke {
@@ -72,7 +79,7 @@ pub(crate) fn figures(variants: &[Variant<'_>]) -> Vec<Figure> {
     let over_time = |spec: &Spec| over_time(spec, &runs, end, buckets);
     let of = |id, metric| over_time(&Spec::new(id, metric));
     [
-        over_time(&GOODPUT),
+        ARRIVALS.iter().find_map(over_time),
         of("paths", Metric::PathRate),
         rtt_cdf(&runs),
         of("rtt", Metric::Rtt),
@@ -93,7 +100,12 @@ pub(crate) fn figures(variants: &[Variant<'_>]) -> Vec<Figure> {
 fn buckets(runs: &[(&str, &RunResult)]) -> usize {
     /// Metrics of which there are figures.
     const METRICS: usize = 13;
-    let of_run = |run: &RunResult| run.series.len().min(METRICS * MAX_LINES);
+    // of goodput and what was received one is drawn
+    let is_drawn = |series: &&Series| series.metric != Metric::Received;
+    let of_run = |run: &RunResult| {
+        let drawn = run.series.iter().filter(is_drawn).count();
+        drawn.min(METRICS * MAX_LINES)
+    };
     let lines: usize = runs.iter().map(|(_, run)| of_run(run)).sum();
     (MAX_POINTS / lines.max(1)).clamp(MIN_BUCKETS, MAX_BUCKETS)
 }

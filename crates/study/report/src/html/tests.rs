@@ -45,7 +45,7 @@ fn a_page_has_every_figure_and_stays_small() {
     };
     let page = make();
     for id in [
-        "goodput",
+        "received",
         "rtt-cdf",
         "rtt",
         "in-flight",

@@ -136,7 +136,7 @@ impl Connection {
         let mut position = self.origin;
         if let Some((start, end)) = range(&mut position, segment) {
             let before = self.at_edge;
-            self.at_edge = advance(&mut self.edge_islands, before, start, end);
+            self.at_edge = advance(&mut self.edge_islands, before, start, end).until;
             if self.at_edge > before {
                 self.edge_arrivals.push_back((self.at_edge, now));
             }
@@ -177,18 +177,20 @@ impl Connection {
         Bytes::new(self.at_edge.saturating_sub(self.forwarded))
     }
 
-    /// A packet of the data's direction arrives (3). Hands what is now in order to `deliver`.
+    /// A packet of the data's direction arrives (3). Hands what is now in order to `deliver`, and returns how much of
+    /// its payload had not come before.
     pub(crate) fn on_arrived(
         &mut self,
         segment: &TcpSegment<'_>,
         mut deliver: impl FnMut(Delivery),
-    ) {
+    ) -> Bytes {
         let mut position = self.last_hop;
         let Some((start, end)) = range(&mut position, segment) else {
-            return;
+            return Bytes::ZERO;
         };
         let before = self.arrived;
-        self.arrived = advance(&mut self.islands, before, start, end);
+        let advanced = advance(&mut self.islands, before, start, end);
+        self.arrived = advanced.until;
         let first = self.pieces.partition_point(|piece| piece.end <= before);
         for piece in self.pieces.range(first..) {
             let (from, to) = (piece.start.max(before), piece.end.min(self.arrived));
@@ -200,6 +202,7 @@ impl Connection {
                 left_at: piece.left_at,
             });
         }
+        Bytes::new(advanced.new)
     }
 
     /// An acknowledgement of the data comes to the last sender before the receiver (4). Returns the
@@ -260,18 +263,32 @@ fn range(position: &mut Position, segment: &TcpSegment<'_>) -> Option<(u64, u64)
     Some((start, end))
 }
 
-/// In order up to where, after `start..end` has come too.
-fn advance(islands: &mut BTreeMap<u64, u64>, in_order: u64, start: u64, end: u64) -> u64 {
-    if start > in_order {
-        let known = islands.entry(start).or_insert(end);
-        *known = (*known).max(end);
-        return in_order;
+/// What a part of a stream changes that has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Advanced {
+    /// All is there up to here.
+    until: u64,
+    /// Bytes that had not come before.
+    new: u64,
+}
+
+/// `start..end` has come too. Islands neither overlap nor touch, and lie beyond what is in order.
+fn advance(islands: &mut BTreeMap<u64, u64>, in_order: u64, start: u64, end: u64) -> Advanced {
+    let (mut from, mut until) = (start.max(in_order), end.max(in_order));
+    let mut new = until - from;
+    // those that it touches, the last first
+    while let Some((&first, &last)) = islands.range(..=until).next_back()
+        && last >= from
+    {
+        islands.remove(&first);
+        new -= last.min(until).saturating_sub(first.max(from));
+        (from, until) = (from.min(first), until.max(last));
     }
-    let mut until = in_order.max(end);
-    while let Some(island) = islands.first_entry().filter(|entry| *entry.key() <= until) {
-        until = until.max(island.remove());
+    if from > in_order {
+        islands.insert(from, until);
+        until = in_order;
     }
-    until
+    Advanced { until, new }
 }
 
 #[cfg(test)]
@@ -319,6 +336,26 @@ mod tests {
     fn send(connection: &mut Connection, ms: u64, seq: u32, length: usize) {
         let packet = data(seq, length);
         connection.on_sent(at(ms), &read(&packet), false);
+    }
+
+    #[test]
+    fn what_comes_counts_once_in_any_order() {
+        let mut islands = BTreeMap::new();
+        let mut in_order = 0;
+        let mut come = |start, end| {
+            let advanced = advance(&mut islands, in_order, start, end);
+            in_order = advanced.until;
+            (advanced.until, advanced.new, islands.len())
+        };
+        assert_eq!(come(0, 10), (10, 10, 0));
+        assert_eq!(come(20, 30), (10, 10, 1));
+        assert_eq!(come(40, 50), (10, 10, 2));
+        assert_eq!(come(22, 28), (10, 0, 2), "all of it was there");
+        assert_eq!(come(25, 45), (10, 10, 1), "it joins both");
+        assert_eq!(come(60, 70), (10, 10, 2));
+        assert_eq!(come(5, 25), (50, 10, 1), "the gap is closed");
+        assert_eq!(come(50, 60), (70, 10, 0));
+        assert_eq!(come(0, 70), (70, 0, 0));
     }
 
     #[test]

@@ -176,10 +176,16 @@ impl Flows {
         };
         let role = hop.role(flow.direction);
         match packet.data.get(9) {
-            Some(&TCP) => flow.on_segment(now, hop, role, address.ue_port, &packet.data),
+            Some(&TCP) => flow.on_segment(now, hop, role, packet),
             Some(&UDP) if role == Role::Arrived && flow.has_stamps => {
-                flow.on_datagram(now, &packet.data);
+                flow.on_datagram(now, packet);
                 self.check_datagrams(now, address.flow);
+            }
+            // QUIC: what is in its packets only its ends can read
+            Some(&UDP) if role == Role::Arrived => {
+                let payload = udp_payload(&packet.data).map_or(0, <[u8]>::len);
+                let bytes = Bytes::new(payload as u64);
+                flow.meter.on_received(bytes, came_at(now, packet));
             }
             _ => {}
         }
@@ -292,8 +298,9 @@ impl Flows {
 }
 
 impl Flow {
-    fn on_segment(&mut self, now: Instant, hop: Hop, role: Role, ue_port: u16, data: &[u8]) {
-        let Some(segment) = TcpSegment::read(data) else {
+    fn on_segment(&mut self, now: Instant, hop: Hop, role: Role, packet: &Packet) {
+        let ue_port = packet.address.ue_port;
+        let Some(segment) = TcpSegment::read(&packet.data) else {
             return;
         };
         if hop == Hop::UeOut && segment.is_syn() && !segment.has_ack() {
@@ -314,10 +321,11 @@ impl Flow {
             }
             Role::Arrived => {
                 let meter = &mut self.meter;
-                connection.on_arrived(&segment, |delivery| {
+                let received = connection.on_arrived(&segment, |delivery| {
                     let owd = now.saturating_since(delivery.left_at);
                     meter.on_delivered(delivery.bytes, owd);
                 });
+                meter.on_received(received, came_at(now, packet));
             }
             Role::AckAtEdge if self.has_proxy => {
                 if let Some(rtt) = connection.on_ack(now, &segment) {
@@ -352,15 +360,22 @@ impl Flow {
         }
     }
 
-    fn on_datagram(&mut self, now: Instant, data: &[u8]) {
-        let Some(payload) = udp_payload(data) else {
+    fn on_datagram(&mut self, now: Instant, packet: &Packet) {
+        let Some(payload) = udp_payload(&packet.data) else {
             return;
         };
         if let Some(stamp) = Stamp::read(payload) {
             self.arrived_datagrams += 1;
             let owd = now.saturating_since(stamp.sent_at);
             let bytes = Bytes::new(payload.len() as u64);
-            self.meter.on_datagram(u64::from(stamp.number), bytes, owd);
+            let number = u64::from(stamp.number);
+            self.meter
+                .on_datagram(number, bytes, owd, came_at(now, packet));
         }
     }
+}
+
+/// When a packet that is handed over now had come, whole.
+fn came_at(now: Instant, packet: &Packet) -> Instant {
+    now - packet.held
 }

@@ -101,10 +101,12 @@ impl Network {
         };
         cell.on_deadline(now);
         cell.take_dropped(&mut self.dropped);
-        while let Some((_, direction, packet)) =
-            self.topology.cell().and_then(|c| c.poll_delivered())
-        {
-            self.arrive(now, access, direction, packet, devices);
+        while let Some(delivered) = self.topology.cell().and_then(|c| c.poll_delivered()) {
+            let packet = Packet {
+                held: delivered.held,
+                ..delivered.packet
+            };
+            self.arrive(now, access, delivered.direction, packet, devices);
         }
     }
 

@@ -5,6 +5,9 @@ use super::bursts::Bursts;
 use scenario::FlowResult;
 use units::{BitRate, Bytes, Duration, Instant};
 
+/// Steps that a packet may have waited at most, so that memory is bounded; what waited longer counts there.
+const MAX_BACK: usize = 1 << 16;
+
 /// Interarrival jitter of RFC 3550 6.4.1 and A.8, in nanoseconds.
 #[derive(Debug, Default)]
 struct InterarrivalJitter {
@@ -41,14 +44,31 @@ pub struct FlowMeter {
     /// When a flow that cannot complete any more ended.
     ended: Option<Instant>,
     step: Step,
+    /// When the last step ended, and how long it was.
+    last_step: Option<(Instant, Duration)>,
 }
 
 /// What happened since the last step of the time series.
 #[derive(Debug, Default)]
 struct Step {
     delivered: Bytes,
+    received: Bytes,
+    received_earlier: Vec<Bytes>,
     rtt_sum_ns: u64,
     rtt_count: u64,
+}
+
+/// A step of the time series.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepTotals {
+    /// Payload delivered in it, in order.
+    pub delivered: Bytes,
+    /// Payload that came to the receiver in it, the first time and in any order.
+    pub received: Bytes,
+    /// What came in the steps before, the last first, and was handed over in this one.
+    pub received_earlier: Vec<Bytes>,
+    /// Its mean round-trip time, ms.
+    pub rtt_ms: Option<f64>,
 }
 
 impl FlowMeter {
@@ -67,7 +87,24 @@ impl FlowMeter {
             completed: None,
             ended: None,
             step: Step::default(),
+            last_step: None,
         }
+    }
+
+    /// Payload came to the receiver at `at`, now or before, the first time and whatever is missing before it.
+    pub fn on_received(&mut self, bytes: Bytes, at: Instant) {
+        let Some((ended, interval)) = self.last_step.filter(|(ended, _)| at <= *ended) else {
+            self.step.received += bytes;
+            return;
+        };
+        // a step holds its end, not its beginning
+        let back = ended.saturating_since(at).as_nanos() / interval.as_nanos().max(1);
+        let earlier = &mut self.step.received_earlier;
+        let back = usize::try_from(back).unwrap_or(usize::MAX).min(MAX_BACK);
+        if earlier.len() <= back {
+            earlier.resize(back + 1, Bytes::ZERO);
+        }
+        earlier[back] += bytes;
     }
 
     /// Payload reached the receiving application `owd` after it had left the sending host.
@@ -82,8 +119,9 @@ impl FlowMeter {
         self.segment_delay.record(delay);
     }
 
-    /// Datagram `number` of the flow, counted from 0, reached the receiver.
-    pub fn on_datagram(&mut self, number: u64, bytes: Bytes, owd: Duration) {
+    /// Datagram `number` of the flow, counted from 0, reached the receiver, to which it had come at `at`.
+    pub fn on_datagram(&mut self, number: u64, bytes: Bytes, owd: Duration, at: Instant) {
+        self.on_received(bytes, at);
         self.bursts.on_datagram(number);
         self.on_delivered(bytes, owd);
         self.jitter.on_packet(owd);
@@ -122,12 +160,17 @@ impl FlowMeter {
         self.ended.is_some()
     }
 
-    /// Ends a step of the time series: payload delivered in it, and its mean round-trip time in ms.
-    pub fn take_step(&mut self) -> (Bytes, Option<f64>) {
+    /// Ends a step of the time series, `interval` after the last.
+    pub fn take_step(&mut self, now: Instant, interval: Duration) -> StepTotals {
         let step = core::mem::take(&mut self.step);
-        let rtt =
-            (step.rtt_count > 0).then(|| step.rtt_sum_ns as f64 / step.rtt_count as f64 / 1e6);
-        (step.delivered, rtt)
+        self.last_step = Some((now, interval));
+        StepTotals {
+            delivered: step.delivered,
+            received: step.received,
+            received_earlier: step.received_earlier,
+            rtt_ms: (step.rtt_count > 0)
+                .then(|| step.rtt_sum_ns as f64 / step.rtt_count as f64 / 1e6),
+        }
     }
 
     /// Payload arrived whose time of departure is unknown.

@@ -10,7 +10,7 @@ mod series;
 mod step;
 
 pub use bottleneck::{Bottleneck, Totals};
-pub use flow::FlowMeter;
+pub use flow::{FlowMeter, StepTotals};
 pub use occupancy::QueueMeter;
 pub use passage::PassageMeter;
 pub use samples::Samples;

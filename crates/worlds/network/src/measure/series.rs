@@ -32,14 +32,31 @@ impl SeriesSet {
 
     /// A point of `entity`'s `metric`.
     pub fn push(&mut self, entity: &str, metric: Metric, now: Instant, value: f64) {
+        self.push_late((entity, metric), now, value, &[]);
+    }
+
+    /// A point of `entity`'s `metric`, and what is to be added to the points before it, the last first: it was found
+    /// in this step only. An observer, who has seen those points, gets the sum.
+    pub fn push_late(
+        &mut self,
+        (entity, metric): (&str, Metric),
+        now: Instant,
+        value: f64,
+        earlier: &[f64],
+    ) {
         let is_it = |s: &Series| s.metric == metric && s.entity == entity;
         let at = match self.series.get(self.cursor) {
             Some(series) if is_it(series) => self.cursor,
             _ => self.find_or_add(entity, metric),
         };
-        self.series[at].points.push((now, value));
+        let points = &mut self.series[at].points;
+        for (point, late) in points.iter_mut().rev().zip(earlier) {
+            point.1 += late;
+        }
+        points.push((now, value));
         if let Some(observer) = &mut self.observer {
-            observer.sample(entity, metric, now, value);
+            let sum = value + earlier.iter().sum::<f64>();
+            observer.sample(entity, metric, now, sum);
         }
         self.cursor = at + 1;
     }
@@ -75,6 +92,23 @@ impl SeriesSet {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_found_late_is_added_to_the_points_before() {
+        let mut set = SeriesSet::default();
+        let of = ("a", Metric::Received);
+        for (step, earlier) in [&[][..], &[0.5], &[10.0, 20.0, 99.0]]
+            .into_iter()
+            .enumerate()
+        {
+            set.begin_step();
+            set.push_late(of, Instant::from_nanos(step as u64), 1.0, earlier);
+        }
+        let series = set.finish();
+        let values: Vec<f64> = series[0].points.iter().map(|point| point.1).collect();
+        // there is no third step before the last
+        assert_eq!(values, [21.5, 11.0, 1.0]);
+    }
 
     #[test]
     fn a_series_that_starts_late_keeps_the_others_apart() {

@@ -36,10 +36,13 @@ impl FlowStep {
         (name, meter): (&str, &mut FlowMeter),
         series: &mut SeriesSet,
     ) {
-        let (delivered, rtt) = meter.take_step();
-        let goodput = BitRate::from_bytes_per(delivered, interval);
-        series.push(name, Metric::Goodput, now, goodput.as_bps() as f64);
-        if let Some(rtt) = rtt {
+        let step = meter.take_step(now, interval);
+        let rate = |bytes| BitRate::from_bytes_per(bytes, interval).as_bps() as f64;
+        series.push(name, Metric::Goodput, now, rate(step.delivered));
+        let earlier: Vec<f64> = step.received_earlier.into_iter().map(rate).collect();
+        let of = (name, Metric::Received);
+        series.push_late(of, now, rate(step.received), &earlier);
+        if let Some(rtt) = step.rtt_ms {
             series.push(name, Metric::Rtt, now, rtt);
         }
         if let Some(sender) = self.sender {
@@ -82,6 +85,7 @@ mod tests {
         let mut meter = FlowMeter::new(Instant::ZERO);
         let mut series = SeriesSet::default();
         meter.on_payload(Bytes::new(1_000_000));
+        meter.on_received(Bytes::new(250_000), at(1));
         let nothing = FlowStep::default();
         nothing.push(at(1), second, ("a", &mut meter), &mut series);
         let sender = SenderStep {
@@ -93,11 +97,15 @@ mod tests {
             sender: Some(sender),
             ..FlowStep::default()
         };
+        // of which one came in the step before, in which another was missing
+        meter.on_received(Bytes::new(500_000), at(1));
+        meter.on_received(Bytes::new(125_000), at(1) + second / 2);
         step.push(at(2), second, ("a", &mut meter), &mut series);
         let points = series.finish().into_iter().map(|s| (s.metric, s.points));
         let points: Vec<_> = points.collect();
         let expected = [
             (Metric::Goodput, vec![(at(1), 8e6), (at(2), 0.0)]),
+            (Metric::Received, vec![(at(1), 6e6), (at(2), 1e6)]),
             (Metric::BytesInFlight, vec![(at(2), 3_000.0)]),
             (Metric::Cwnd, vec![(at(2), 4_000.0)]),
             (Metric::ReceiveWindow, vec![(at(2), 5_000.0)]),

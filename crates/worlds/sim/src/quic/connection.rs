@@ -2,7 +2,7 @@
 
 use super::clock::std_instant;
 use super::config::{self, BuildController, Config, Watch};
-use super::tap::{Shared, TappedClient, TappedServer};
+use super::tap::{Ledgers, Shared, TappedClient, TappedServer};
 use super::tls::{SERVER_NAME, tls};
 use super::{clock, endpoint};
 use crate::tcp::{ReadChunk, RttSample};
@@ -115,7 +115,10 @@ impl Connection {
         let factory = config::factory(setup.controller, &watch, seed, setup.trace);
         let crypto = TappedClient {
             inner: tls().client.clone(),
-            ledger: ledger.clone(),
+            ledgers: Ledgers {
+                own: ledger.clone(),
+                peers: peers.clone(),
+            },
         };
         let transport = Arc::new(config.transport(true, factory));
         let client = endpoint::client_config(Arc::new(crypto), transport, &setup.streams);
@@ -137,7 +140,10 @@ impl Connection {
         let factory = config::factory(setup.controller, &watch, seed, setup.trace);
         let crypto = TappedServer {
             inner: tls().server.clone(),
-            ledger: ledger.clone(),
+            ledgers: Ledgers {
+                own: ledger.clone(),
+                peers: peers.clone(),
+            },
         };
         let transport = Arc::new(config.transport(false, factory));
         let server = endpoint::server_config(Arc::new(crypto), transport);
@@ -377,6 +383,11 @@ impl Connection {
             // it fails only if the peer has stopped the stream, which is an end too
             let _ = connection.send_stream(stream).finish();
         }
+    }
+
+    /// Payload that has come, the first time and in any order.
+    pub(crate) fn received(&self) -> Bytes {
+        self.peers.lock().received
     }
 
     /// Payload in order that was not read.

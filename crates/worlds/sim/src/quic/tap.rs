@@ -2,10 +2,11 @@
 //!
 //! One-way delays are measured from there, as for TCP. quinn does not record; so the key that protects the
 //! sender's packets reads their STREAM frames before it encrypts them, and notes them in a ledger that
-//! the receiver's end reads too. The key of the other direction reads how many packets the peer's acknowledgements count as
-//! marked, which quinn does not report. It changes nothing of the packets.
+//! the receiver's end reads too. The key that opens packets notes what has come of the peer's stream, and how many of the
+//! own packets the peer's acknowledgements count as marked, which quinn does not report. They change nothing of the packets.
 
 use super::frames::StreamFrames;
+use crate::tcp::{RangeSet, Span};
 use bytes::BytesMut;
 use quinn_cc::MarkFeed;
 use quinn_proto::crypto::{
@@ -32,9 +33,24 @@ pub(super) struct Ledger {
     read: u64,
     /// Packets with stream data that had been sent before.
     pub(super) retransmits: Packets,
+    /// What has come, in any order.
+    come: RangeSet,
+    /// Bytes of `come`.
+    pub(super) received: Bytes,
 }
 
 impl Ledger {
+    fn on_arrival(&mut self, payload: &[u8]) {
+        let (come, received) = (&mut self.come, &mut self.received);
+        for data in StreamFrames::new(payload).filter(|data| data.len > 0) {
+            let span = Span {
+                start: data.offset,
+                end: data.offset + data.len,
+            };
+            come.insert(span, |new| *received += Bytes::new(new.end - new.start));
+        }
+    }
+
     fn on_packet(&mut self, payload: &[u8]) {
         let mut is_repeat = false;
         for data in StreamFrames::new(payload) {
@@ -82,7 +98,16 @@ impl Shared {
 /// A client's TLS with a tap.
 pub(super) struct TappedClient {
     pub(super) inner: Arc<dyn ClientConfig>,
-    pub(super) ledger: Shared,
+    pub(super) ledgers: Ledgers,
+}
+
+/// The ledgers of both directions, as one end has them.
+#[derive(Clone, Debug)]
+pub(super) struct Ledgers {
+    /// Of what it sends.
+    pub(super) own: Shared,
+    /// Of what its peer sends.
+    pub(super) peers: Shared,
 }
 
 impl ClientConfig for TappedClient {
@@ -96,15 +121,15 @@ impl ClientConfig for TappedClient {
             .inner
             .clone()
             .start_session(version, server_name, params)?;
-        let ledger = self.ledger.clone();
-        Ok(Box::new(TappedSession { inner, ledger }))
+        let ledgers = self.ledgers.clone();
+        Ok(Box::new(TappedSession { inner, ledgers }))
     }
 }
 
 /// A server's TLS with a tap.
 pub(super) struct TappedServer {
     pub(super) inner: Arc<dyn ServerConfig>,
-    pub(super) ledger: Shared,
+    pub(super) ledgers: Ledgers,
 }
 
 impl ServerConfig for TappedServer {
@@ -127,7 +152,7 @@ impl ServerConfig for TappedServer {
     ) -> Box<dyn Session> {
         Box::new(TappedSession {
             inner: self.inner.clone().start_session(version, params),
-            ledger: self.ledger.clone(),
+            ledgers: self.ledgers.clone(),
         })
     }
 }
@@ -135,7 +160,7 @@ impl ServerConfig for TappedServer {
 /// A TLS session that hands out tapped keys.
 struct TappedSession {
     inner: Box<dyn Session>,
-    ledger: Shared,
+    ledgers: Ledgers,
 }
 
 impl TappedSession {
@@ -143,11 +168,11 @@ impl TappedSession {
         KeyPair {
             local: Box::new(TappedKey {
                 inner: packet.local,
-                ledger: self.ledger.clone(),
+                ledgers: self.ledgers.clone(),
             }),
             remote: Box::new(TappedKey {
                 inner: packet.remote,
-                ledger: self.ledger.clone(),
+                ledgers: self.ledgers.clone(),
             }),
         }
     }
@@ -202,17 +227,17 @@ impl Session for TappedSession {
     }
 }
 
-/// A key that reads what it encrypts, and the counts of marks in what it decrypts.
+/// A key that reads what it encrypts, and what it decrypts.
 struct TappedKey {
     inner: Box<dyn PacketKey>,
-    ledger: Shared,
+    ledgers: Ledgers,
 }
 
 impl PacketKey for TappedKey {
     fn encrypt(&self, packet: u64, buf: &mut [u8], header_len: usize) {
         let end = buf.len().saturating_sub(self.inner.tag_len());
         if let Some(payload) = buf.get(header_len..end) {
-            self.ledger.lock().on_packet(payload);
+            self.ledgers.own.lock().on_packet(payload);
         }
         self.inner.encrypt(packet, buf, header_len);
     }
@@ -223,8 +248,9 @@ impl PacketKey for TappedKey {
         payload: &mut BytesMut,
     ) -> Result<(), CryptoError> {
         self.inner.decrypt(packet, header, payload)?;
+        self.ledgers.peers.lock().on_arrival(payload);
         if let Some(count) = StreamFrames::new(payload).count_of_ce() {
-            self.ledger.marks.set(count);
+            self.ledgers.own.marks.set(count);
         }
         Ok(())
     }
@@ -259,5 +285,24 @@ mod tests {
         assert_eq!(ledger.read(Bytes::MAX), Some((Bytes::new(5), at(0))));
         assert_eq!(ledger.read(Bytes::MAX), Some((Bytes::new(5), at(7))));
         assert_eq!(ledger.read(Bytes::MAX), None);
+    }
+
+    #[test]
+    fn what_has_come_counts_once_and_in_any_order() {
+        let stream = |offset: u8, len: u8| {
+            [&[0x0e, 0x00, offset, len][..], &vec![0; usize::from(len)]].concat()
+        };
+        let mut ledger = Ledger::default();
+        let mut after = |payload: &[u8]| {
+            ledger.on_arrival(payload);
+            ledger.received
+        };
+        assert_eq!(after(&stream(10, 10)), Bytes::new(10));
+        assert_eq!(after(&stream(15, 10)), Bytes::new(15));
+        assert_eq!(
+            after(&[stream(0, 10), stream(30, 0)].concat()),
+            Bytes::new(25)
+        );
+        assert_eq!(after(&stream(0, 25)), Bytes::new(25));
     }
 }

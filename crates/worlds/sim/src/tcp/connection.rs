@@ -441,6 +441,11 @@ impl Connection {
         }
     }
 
+    /// Payload that has come, the first time and in any order.
+    pub fn received(&self) -> Bytes {
+        self.receiver.received()
+    }
+
     /// Payload in order that was not read.
     pub fn readable(&self) -> Bytes {
         self.receiver.readable()

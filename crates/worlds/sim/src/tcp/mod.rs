@@ -45,6 +45,7 @@ mod tests;
 
 pub use config::{Config, ConfigError, EcnConfig, EcnEcho};
 pub use connection::{CloseReason, Connection};
+pub(crate) use ranges::RangeSet;
 pub use ranges::Span;
 pub use segment::{Flags, SackBlocks, Segment};
 pub use stats::{ReadChunk, RttSample, Stats};

@@ -23,14 +23,14 @@ impl Span {
 /// Insertion at the end, the usual case, takes constant time; elsewhere a binary search and the
 /// moving of the spans on the shorter side.
 #[derive(Clone, Debug, Default)]
-pub(super) struct RangeSet {
+pub(crate) struct RangeSet {
     spans: VecDeque<Span>,
 }
 
 impl RangeSet {
     /// Adds `new` (not empty); `uncovered` gets each part of it that was not in the set, in order.
     /// Returns the span of the set that now holds it.
-    pub(super) fn insert(&mut self, new: Span, mut uncovered: impl FnMut(Span)) -> Span {
+    pub(crate) fn insert(&mut self, new: Span, mut uncovered: impl FnMut(Span)) -> Span {
         match self.spans.back_mut() {
             Some(last) if new.start < last.start => self.insert_inside(new, uncovered),
             Some(last) if new.start <= last.end => {

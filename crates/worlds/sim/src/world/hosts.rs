@@ -11,7 +11,7 @@ use cc::Arrival;
 use network::app::Begin;
 use queue::Ecn;
 use scenario::{AppSpec, Direction, EcnSpec};
-use units::{Duration, Packets};
+use units::{Bytes, Duration, Instant, Packets};
 
 /// What the timestamps of clients and servers count in that have no other.
 const TICK: Duration = Duration::from_millis(1);
@@ -125,8 +125,13 @@ impl World {
         }
     }
 
-    /// A segment arrived at one end of a session.
-    pub(super) fn on_segment(&mut self, id: u32, side: Side, mut segment: Segment) {
+    /// A segment arrived at one end of a session, to which it had come at `came_at`.
+    pub(super) fn on_segment(
+        &mut self,
+        (id, side): (u32, Side),
+        mut segment: Segment,
+        came_at: Instant,
+    ) {
         let stripped = self.cdbe.stripped;
         if stripped.is_some_and(|time| time.lasts_at(self.now.since_start())) {
             segment.report = None;
@@ -139,21 +144,44 @@ impl World {
                 let delay = world.now.saturating_since(segment.ts_val);
                 world.flows[session.flow as usize].meter.on_segment(delay);
             }
+            let before = session.received_at(side);
             if let Some((End::Tcp(connection), _)) = session.end(side) {
                 connection.on_segment(world.now, &segment);
+                world.count_received(session, side, before, came_at);
                 world.settle(session, id, side);
             }
         });
     }
 
-    /// A datagram arrived at one host of a QUIC session.
-    pub(super) fn on_quic(&mut self, id: u32, side: Side, datagram: quic::Datagram) {
+    /// A datagram arrived at one host of a QUIC session, to which it had come at `came_at`.
+    pub(super) fn on_quic(
+        &mut self,
+        (id, side): (u32, Side),
+        datagram: quic::Datagram,
+        came_at: Instant,
+    ) {
         self.with_session(id, |world, session| {
+            let before = session.received_at(side);
             if let Some((End::Quic(connection), _)) = session.end(side) {
                 connection.on_datagram(world.now, datagram);
+                world.count_received(session, side, before, came_at);
                 world.settle(session, id, side);
             }
         });
+    }
+
+    /// What has come to the receiver of the data, beyond what it had before.
+    fn count_received(
+        &mut self,
+        session: &Session,
+        side: Side,
+        before: Option<Bytes>,
+        came_at: Instant,
+    ) {
+        if let (Some(after), Some(before)) = (session.received_at(side), before) {
+            let meter = &mut self.flows[session.flow as usize].meter;
+            meter.on_received(after.saturating_sub(before), came_at);
+        }
     }
 
     /// The timer of one end of a session fired.
@@ -247,7 +275,7 @@ impl World {
             return;
         };
         while let Some(body) = end.poll_transmit(now, id) {
-            let packet = Packet { flow, body };
+            let packet = Packet::new(flow, body);
             match side {
                 Side::Client => self.send_from_ue(packet),
                 Side::Server => self.net.send_from_server(now, packet),
@@ -354,10 +382,7 @@ impl World {
                 EcnSpec::L4s => Ecn::Ect1,
             },
         };
-        let packet = Packet {
-            flow,
-            body: Body::Datagram(datagram),
-        };
+        let packet = Packet::new(flow, Body::Datagram(datagram));
         Some((state.spec.direction, packet))
     }
 
@@ -370,13 +395,13 @@ impl World {
         self.enter_tunnel(TunnelEnd::Ue, packet);
     }
 
-    /// A datagram arrived at its receiver.
-    pub(super) fn on_datagram(&mut self, flow: u32, datagram: Datagram) {
+    /// A datagram arrived at its receiver, to which it had come at `came_at`.
+    pub(super) fn on_datagram(&mut self, flow: u32, datagram: Datagram, came_at: Instant) {
         let owd = self.now.saturating_since(datagram.sent_at);
         let state = &mut self.flows[flow as usize];
         state
             .meter
-            .on_datagram(datagram.number, datagram.payload, owd);
+            .on_datagram(datagram.number, datagram.payload, owd, came_at);
         if let Some(reporter) = &mut state.reporter {
             let ticks = datagram.sent_at.as_nanos() / TICK.as_nanos();
             reporter.on_data(&Arrival {

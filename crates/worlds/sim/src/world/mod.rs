@@ -279,11 +279,14 @@ impl World {
 
     /// A packet reaches a host or the proxy.
     fn hand_over(&mut self, side: Side, packet: Packet) {
-        let Packet { flow, body } = packet;
+        let Packet { flow, body, held } = packet;
+        let came_at = self.now - held;
         match body {
-            Body::Segment { session, segment } => self.on_segment(session, side, segment),
-            Body::Quic { session, datagram } => self.on_quic(session, side, datagram),
-            Body::Datagram(datagram) => self.on_datagram(flow, datagram),
+            Body::Segment { session, segment } => {
+                self.on_segment((session, side), segment, came_at);
+            }
+            Body::Quic { session, datagram } => self.on_quic((session, side), datagram, came_at),
+            Body::Datagram(datagram) => self.on_datagram(flow, datagram, came_at),
             // a tunnel's own packets come out at its ends only
             Body::Dccp(_) | Body::Stream { .. } => {}
         }

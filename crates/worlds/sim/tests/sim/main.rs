@@ -13,6 +13,7 @@ mod meld;
 mod moving;
 mod observers;
 mod quic;
+mod received;
 mod reports;
 mod tunnel;
 mod unsplit;

@@ -372,6 +372,9 @@ impl Receiver {
     pub(super) fn open_window(&self) -> Bytes {
         Bytes::new(self.window.edge().saturating_sub(self.next))
     }
+    pub(super) fn received(&self) -> Bytes {
+        Bytes::new(self.received_in_order + self.reassembly.bytes())
+    }
     pub(super) fn received_in_order(&self) -> Bytes {
         Bytes::new(self.received_in_order)
     }

@@ -23,6 +23,8 @@ pub(super) struct Reassembly {
     held: RangeSet,
     /// The same as segments, in order of position, not overlapping.
     parts: VecDeque<Part>,
+    /// Bytes of `parts`; always their sum.
+    bytes: u64,
     /// The spans that changed last, the latest first (RFC 2018 4: first block, then repetitions).
     recent: [Span; MAX_RECENT],
     /// How many of `recent` are in use.
@@ -34,12 +36,18 @@ impl Reassembly {
         self.held.is_empty()
     }
 
+    /// Bytes held.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Keeps a segment beyond the next expected position. Returns false if all of it was held.
     pub(super) fn insert(&mut self, new: Span, origin: Instant) -> bool {
-        let parts = &mut self.parts;
+        let (parts, bytes) = (&mut self.parts, &mut self.bytes);
         let mut is_new = false;
         let merged = self.held.insert(new, |span| {
             is_new = true;
+            *bytes += span.end - span.start;
             let part = Part { span, origin };
             if parts.back().is_none_or(|last| last.span.end <= span.start) {
                 parts.push_back(part);
@@ -78,6 +86,7 @@ impl Reassembly {
                 deliver(part.span.end - next, part.origin);
                 next = part.span.end;
             }
+            self.bytes -= part.span.end - part.span.start;
             self.parts.pop_front();
         }
         self.held.remove_below(next);

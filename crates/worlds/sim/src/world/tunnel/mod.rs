@@ -397,10 +397,7 @@ impl World {
         if let Some(stream) = &mut state.paths[path].stream {
             return stream[end as usize].write(now, dccp.packet, dccp.payload);
         }
-        let packet = Packet {
-            flow: ue as u32,
-            body: Body::Dccp(Box::new(dccp)),
-        };
+        let packet = Packet::new(ue as u32, Body::Dccp(Box::new(dccp)));
         self.net.send_from_tunnel(now, end, path, packet);
     }
 }

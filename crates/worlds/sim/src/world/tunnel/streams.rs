@@ -84,7 +84,7 @@ impl World {
             };
             let flow = ue as u32;
             self.net
-                .send_from_tunnel(now, end, path, Packet { flow, body });
+                .send_from_tunnel(now, end, path, Packet::new(flow, body));
         }
         if let Some(stream) = &self.tunnels[ue].paths[path].stream {
             let stream = &stream[end as usize];
