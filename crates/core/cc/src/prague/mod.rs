@@ -48,9 +48,9 @@ fn smoothed(alpha: f64, share: f64) -> f64 {
     alpha + GAIN * (share - alpha)
 }
 
-/// `W (1 - alpha / 2)`; rounds to the nearest byte.
+/// `W (1 - alpha / 2)`; rounds to the nearest byte, and never up beyond W.
 fn reduced(cwnd: Bytes, alpha: f64) -> Bytes {
-    cwnd.mul_f64(1.0 - alpha / 2.0)
+    cwnd.mul_f64(1.0 - alpha / 2.0).min(cwnd)
 }
 
 /// a: what growth is multiplied by.
