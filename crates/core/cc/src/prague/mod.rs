@@ -12,7 +12,7 @@
 //! | growth: W += unmarked a / W segments, a = 1 from 25 ms on, (RTT / 25 ms)^2 below | `growth` |
 //! | a is 1 until four round trips after slow start | `round_trips` |
 //! | a loss: W -= W / 2, once a recovery; no growth while it lasts | `on_loss` |
-//! | pacing at W / srtt, twice that below half of ssthresh | `pacing` |
+//! | pacing at W / srtt, twice that below half of ssthresh, at least 100 kbit/s | `pacing` |
 //!
 //! The steady state is some two marks in 25 ms: r = (1/p - 1) segments in 25 ms for all round trips below.
 //!
@@ -38,6 +38,8 @@ use units::{BitRate, Bytes, Duration, Instant};
 pub const VIRTUAL_RTT: Duration = Duration::from_millis(25);
 /// The weight of a round trip in alpha.
 pub const GAIN: f64 = 1.0 / 16.0;
+/// The least pace.
+const MIN_PACE: BitRate = BitRate::from_bps(100_000);
 /// Round trips after slow start from which on growth is independent of the round-trip time.
 const TRANSITION: u32 = 4;
 
@@ -46,9 +48,9 @@ fn smoothed(alpha: f64, share: f64) -> f64 {
     alpha + GAIN * (share - alpha)
 }
 
-/// `W (1 - alpha / 2)`; rounds to the nearest byte.
+/// `W (1 - alpha / 2)`; rounds to the nearest byte, and never up beyond W.
 fn reduced(cwnd: Bytes, alpha: f64) -> Bytes {
-    cwnd.mul_f64(1.0 - alpha / 2.0)
+    cwnd.mul_f64(1.0 - alpha / 2.0).min(cwnd)
 }
 
 /// a: what growth is multiplied by.
@@ -195,7 +197,8 @@ impl CongestionControl for Prague {
                 true => 2,
                 false => 1,
             };
-            self.pacing = Some(BitRate::from_bytes_per(window.cwnd() * times, ack.srtt));
+            let pace = BitRate::from_bytes_per(window.cwnd() * times, ack.srtt);
+            self.pacing = Some(pace.max(MIN_PACE));
         }
     }
 

@@ -164,7 +164,8 @@ fn beside_a_classic_flow_l4s_follows_the_coupled_law() {
     }
     // the step from nothing to 12 ms has p' at 0.04, from where it falls: 12 ms are less than the target
     assert!(marks.len() > 10 && marks.len() < 200, "{}", marks.len());
-    assert!(marks.iter().all(|step| *step < 3_500), "{marks:?}");
+    let late = marks.iter().filter(|step| **step >= 3_000).count();
+    assert!(late <= 3, "{marks:?}");
 }
 
 #[test]

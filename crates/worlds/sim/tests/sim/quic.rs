@@ -3,8 +3,7 @@
 use crate::*;
 use core::num::NonZeroUsize;
 use scenario::{
-    AccessSpec, AppSpec, Direction, EcnSpec, Experiment, FlowResult, FlowSpec, Metric, PepMode,
-    Transport,
+    AccessSpec, AppSpec, Direction, Experiment, FlowResult, FlowSpec, Metric, PepMode, Transport,
 };
 use sim::Simulation;
 use units::{BitRate, Bytes, Duration};
