@@ -135,7 +135,7 @@ fn row(results: &Results, setting: Setting, labels: [String; 2]) -> Vec<String> 
     let mean = |experiment: &Experiment, measure: &dyn Fn(&RunResult) -> Option<f64>| {
         with_interval(results.mean(experiment, measure))
     };
-    let mut row = labels.to_vec();
+    let mut row = Vec::from(labels);
     let alone = Window::between(ALONE as f64, SECOND as f64);
     for wire in [SLOW, FAST] {
         let (experiment, rtt) = (setting.sharing(wire), wire.1);

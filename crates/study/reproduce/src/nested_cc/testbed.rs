@@ -168,7 +168,7 @@ fn claims(extent: &Extent, results: &Results) -> Vec<Claim> {
             one("80 ms, 100 packets: what the second path carries, %"),
             "both paths are used",
         )
-        .measured(&[dear.clone()], dear.at_least(USED))
+        .measured(std::slice::from_ref(&dear), dear.at_least(USED))
         .note(format!("taken as at least {USED}")),
         Claim::new(
             "section 5.3",
@@ -216,7 +216,7 @@ fn consistent(extent: &Extent, results: &Results) -> Claim {
         "BBR over CCID2: throughput in per cent of both paths' rate, 10 less 50 Mbit/s each, percentage points",
         "consistent",
     )
-    .measured(&[above.clone()], above.within(-CONSISTENT..=CONSISTENT))
+    .measured(std::slice::from_ref(&above), above.within(-CONSISTENT..=CONSISTENT))
     .note(format!(
         "taken as within {CONSISTENT}, over RTTs and buffers"
     ))
