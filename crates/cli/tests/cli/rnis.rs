@@ -459,14 +459,16 @@ fn a_service_outlasts_a_full_disk_under_its_log_and_its_recorder() {
     let place = Place::new().with("rnis.toml", &text);
     let cell = UnixListener::bind(place.path("cell.sock")).expect("a socket");
     let full = || std::fs::File::create("/dev/full").expect("a device");
-    let child = place
+    let mut child = place
         .command(&["rnis", "--config", "rnis.toml", "--verbose"])
         .stderr(full())
         .stdout(Stdio::piped())
-        .spawn();
+        .spawn()
+        .expect("it starts");
     let (_, log) = channel();
     let _service = Daemon {
-        child: child.expect("it starts"),
+        output: BufReader::new(child.stdout.take().expect("a pipe")),
+        child,
         log,
     };
     cell.set_nonblocking(true).expect("a socket");
