@@ -33,7 +33,7 @@ fn a_folder_holds_all_files_of_the_design() {
     for word in [
         "<h1>wire</h1>",
         "A download and a call over a wire",
-        "id=\"goodput\"",
+        "id=\"received\"",
         "id=\"rtt-cdf\"",
         "<b>command</b>brimful run s.toml --out a/b --repeats 2<",
         "<b>base RTT</b>",
