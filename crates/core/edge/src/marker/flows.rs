@@ -4,12 +4,14 @@
 //! counts as heavy from a quarter of an equal part among the heavy ones on; a fair share is an equal part among those.
 //!
 //! ```text
-//!   has its fair share:  4 n x flow >= 3 x all,   and   2 n x flow >= what the radio carries in the window
+//!   has its fair share:  4 n x flow >= 3 x all,   and   8 n x flow >= spared x what the radio carries in the window
 //! ```
-//! The second test is for flows that are alone in what they do: a call beside flows of the proxy.
+//! The second test is for flows that are alone in what they do, such as a call; and for those beside flows of the proxy,
+//! whose queue is not theirs to shorten as long as they have less than their part.
 //!
 //! Flows share a bucket where their hashes meet; one that was quiet for two epochs leaves it to another.
 
+use super::Order;
 use super::fixed::{BYTE_SHIFT, drained};
 
 /// An epoch is 2^25 ns.
@@ -158,12 +160,12 @@ impl Flows {
         self.heavy.now.max(self.heavy.before).max(1)
     }
 
-    /// Whether the flow that has just sent has its fair share of a radio with this drain.
-    pub(crate) fn has_fair_share(&self, place: usize, now: u64, drain: u64) -> bool {
+    /// Whether the flow that has just sent has its fair share of what came, and of the drain what is not spared.
+    pub(crate) fn has_fair_share(&self, place: usize, now: u64, order: &Order) -> bool {
         let of_flow = self.buckets[place % BUCKETS].window.sum() * self.heavy_flows();
         let window = (1 << EPOCH_SHIFT) + (now & ((1 << EPOCH_SHIFT) - 1));
-        let carried = drained(window, drain) >> BYTE_SHIFT;
-        of_flow * 4 >= self.all.sum() * 3 && of_flow * 2 >= carried
+        let carried = drained(window, order.drain) >> BYTE_SHIFT;
+        of_flow * 4 >= self.all.sum() * 3 && of_flow * 8 >= carried * order.spared.min(8)
     }
 
     /// More than an eighth of what came lately is of heavy flows that are not L4S.
@@ -181,7 +183,7 @@ mod tests {
     const DRAIN: u64 = 33_554;
 
     /// Each of the flows sends its bytes each millisecond, for 200 ms; whether each has its fair share at the end.
-    fn shares(flows: &[u64], drain: u64) -> Vec<bool> {
+    fn shares(flows: &[u64], spared: u64) -> Vec<bool> {
         let mut of = Flows::default();
         let mut places = vec![0; flows.len()];
         for ms in 0..200 {
@@ -195,28 +197,36 @@ mod tests {
                 });
             }
         }
-        let share = |place: &usize| of.has_fair_share(*place, 200 * MS, drain);
+        let order = Order {
+            drain: DRAIN,
+            spared,
+            ..Order::default()
+        };
+        let share = |place: &usize| of.has_fair_share(*place, 200 * MS, &order);
         places.iter().map(share).collect()
     }
 
     #[test]
     fn flows_below_their_fair_share_are_distinguished() {
-        assert_eq!(shares(&[2_000], DRAIN), [true]);
-        assert_eq!(shares(&[1_000, 1_000], DRAIN), [true, true]);
-        assert_eq!(shares(&[1_900, 100], DRAIN), [true, false], "a call");
-        assert_eq!(shares(&[1_400, 600], DRAIN), [true, false]);
+        assert_eq!(shares(&[2_000], 4), [true]);
+        assert_eq!(shares(&[1_000, 1_000], 4), [true, true]);
+        assert_eq!(shares(&[1_900, 100], 4), [true, false], "a call");
+        assert_eq!(shares(&[1_400, 600], 4), [true, false]);
         // of the two that fill it each has its share, whatever others there are
         let mut many = vec![10; 20];
         many.extend([900, 850]);
-        let found = shares(&many, DRAIN);
+        let found = shares(&many, 4);
         assert!(found[..20].iter().all(|is_fair| !is_fair));
         assert_eq!(found[20..], [true, true]);
     }
 
     #[test]
     fn a_call_alone_has_less_than_its_share_of_the_radio() {
-        assert_eq!(shares(&[20], DRAIN), [false]);
-        assert_eq!(shares(&[1_100], DRAIN), [true]);
+        assert_eq!(shares(&[20], 4), [false]);
+        assert_eq!(shares(&[1_100], 4), [true]);
+        // beside flows of the proxy that request all
+        assert_eq!(shares(&[1_600], 7), [false]);
+        assert_eq!(shares(&[1_900], 7), [true]);
     }
 
     #[test]

@@ -22,4 +22,6 @@ pub struct Order {
     pub ramp_to: u64,
     /// The delay that the classic law aims at.
     pub target: u64,
+    /// A flow that sends less than so many eighths of the drain, over the number of heavy flows, is left alone.
+    pub spared: u64,
 }

@@ -98,7 +98,7 @@ impl UeMarker {
         if self.flows.bucket(place).packets <= YOUNG {
             return Verdict::Young;
         }
-        if !self.flows.has_fair_share(place, now, order.drain) {
+        if !self.flows.has_fair_share(place, now, order) {
             return Verdict::Sparse;
         }
         match codepoint {

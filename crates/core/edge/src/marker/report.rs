@@ -17,6 +17,10 @@ const NORMAL: f64 = 1.253;
 /// Relative standard deviations up to which a radio is steady, and from which on its ramp is the wide one.
 const STEADY: f64 = 0.05;
 const VARYING: f64 = 0.25;
+/// Eighths of the share below which a flow is left alone: alone with the radio, and beside flows of the proxy that request
+/// all, whose part of the queue marks would be for.
+const SPARED: u64 = 4;
+const SPARED_CONTESTED: u64 = 7;
 
 /// What is kept of a UE's reports.
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,6 +64,10 @@ impl Reporter {
             ramp_from: between(config.ramp_from, config.wide_ramp_from),
             ramp_to: between(config.ramp_to, config.wide_ramp_to),
             target: config.target.as_nanos(),
+            spared: match unsplit.is_contested {
+                true => SPARED_CONTESTED,
+                false => SPARED,
+            },
         }
     }
 
@@ -145,6 +153,7 @@ mod tests {
                 ramp_from: ms(8),
                 ramp_to: ms(16),
                 target: ms(18),
+                spared: 4,
             }
         );
         let contested = Unsplit {
@@ -152,7 +161,7 @@ mod tests {
             ..unsplit(16, 11)
         };
         let order = reporter.order(at(13), &contested, &config);
-        assert_eq!((order.number, order.slack), (2, 100_000));
+        assert_eq!((order.number, order.slack, order.spared), (2, 100_000, 7));
     }
 
     #[test]

@@ -18,6 +18,7 @@ fn order(number: u64) -> Order {
         ramp_from: 2 * MS,
         ramp_to: 6 * MS,
         target: 15 * MS,
+        spared: 4,
     }
 }
 
@@ -289,9 +290,21 @@ fn any_order() -> impl Strategy<Value = Order> {
         0..1_000_000_000_u64,
         1..1_000_000_000_u64,
         of(),
+        of(),
     )
         .prop_map(
-            |(number, counted_until, valid_until, drain, queue, slack, from, width, target)| {
+            |(
+                number,
+                counted_until,
+                valid_until,
+                drain,
+                queue,
+                slack,
+                from,
+                width,
+                target,
+                spared,
+            )| {
                 Order {
                     number,
                     counted_until,
@@ -302,6 +315,7 @@ fn any_order() -> impl Strategy<Value = Order> {
                     ramp_from: from,
                     ramp_to: from + width,
                     target,
+                    spared,
                 }
             },
         )
