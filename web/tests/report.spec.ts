@@ -29,11 +29,11 @@ test("a report's charts over time zoom together", async ({ page }) => {
   await drawn(page, "Received and capacity");
   const shown = page.locator(".zoombar output");
   const whole = await shown.textContent();
-  const over = page.locator("#goodput .u-over");
+  const over = page.locator("#received .u-over");
   const box = await over.boundingBox();
   if (!box) throw new Error("no chart");
   await page.mouse.move(box.x + 0.2 * box.width, box.y + 20);
-  await expect(page.locator("#goodput .tip")).toContainText("bulk");
+  await expect(page.locator("#received .tip")).toContainText("bulk");
   await page.mouse.down();
   await page.mouse.move(box.x + 0.6 * box.width, box.y + 20, { steps: 4 });
   await page.mouse.up();
