@@ -206,7 +206,7 @@ fn percent(name: &str, base: f64) -> impl Fn(&RunResult) -> Option<f64> {
 const PAPER_BELOW: &str = "`paper`: see below";
 /// Why they leave a tenth of the link at 1 ms.
 const PAPER_AT_1_MS: &str = "`paper`: with an empty queue the mean RTT is 1.02 ms and the least 0.94, so windows are 92 % of \
-    what the link holds; at a base RTT of 1.25 ms figure 4b has 3.91 s, figure 7b 6.09";
+    what the link holds; at a base RTT of 1.25 ms figure 4b has 3.91 s, figure 7b 6.09 (one run each)";
 
 /// The name of what a panel shows.
 const fn with_or_without(mode: Mode) -> &'static str {
