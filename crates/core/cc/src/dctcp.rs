@@ -5,10 +5,10 @@
 //!
 //! | section | here |
 //! | --- | --- |
-//! | 3.3 steps 1 to 3, 8: bytes acknowledged, and those of them that were marked | `Observation` |
-//! | 3.3 step 5: M = marked / acknowledged | `Observation::share` |
-//! | 3.3 step 6: alpha = alpha (1 - g) + g M | `smoothed` |
-//! | 3.3 step 9: cwnd = cwnd (1 - alpha / 2) | `reduced` |
+//! | 3.3 steps 1 to 3, 8: bytes acknowledged, and those of them that were marked | `marks::Observation` |
+//! | 3.3 step 5: M = marked / acknowledged | `marks::Observation::share` |
+//! | 3.3 step 6: alpha = alpha (1 - g) + g M | `marks::smoothed` |
+//! | 3.3 step 9: cwnd = cwnd (1 - alpha / 2) | `marks::reduced` |
 //! | 3.4: growth, slow start and restart as Reno | `reno.rs` |
 //! | 3.5: a loss halves, whatever alpha is; one reduction a window of data | `on_loss` |
 //!
@@ -27,49 +27,15 @@
 
 pub use crate::reno::Config;
 
+use crate::marks::{Observation, reduced, smoothed};
 use crate::reno::{Reno, halved};
 use crate::window::{shows_window, time_stamp};
 use crate::{
     AckSample, CongestionControl, Ctx, LossKind, LossSample, PacketStamp, RecoveryEnd, Sent,
 };
-use units::Bytes;
 
-/// g: the weight of the last round trip (4.2: 1/16).
-pub const GAIN: f64 = 1.0 / 16.0;
 /// alpha of a new connection, of whose marks nothing is known (3.3: 1).
 pub const INITIAL_ALPHA: f64 = 1.0;
-
-/// 3.3 step 6; between `alpha` and `share`.
-fn smoothed(alpha: f64, share: f64) -> f64 {
-    alpha * (1.0 - GAIN) + GAIN * share
-}
-
-/// 3.3 step 9; rounds to the nearest byte.
-fn reduced(cwnd: Bytes, alpha: f64) -> Bytes {
-    cwnd.mul_f64(1.0 - alpha / 2.0)
-}
-
-/// What has been acknowledged in a round trip.
-#[derive(Clone, Copy, Debug, Default)]
-struct Observation {
-    /// DCTCP.BytesAcked.
-    acked: Bytes,
-    /// DCTCP.BytesMarked; at most `acked`.
-    marked: Bytes,
-}
-
-impl Observation {
-    fn add(&mut self, ack: &AckSample) {
-        self.acked += ack.newly_acked;
-        self.marked += ack.newly_marked;
-    }
-
-    /// 3.3 step 5; none if nothing was acknowledged.
-    fn share(self) -> Option<f64> {
-        let is_known = !self.acked.is_zero();
-        is_known.then(|| self.marked.get() as f64 / self.acked.get() as f64)
-    }
-}
 
 /// DCTCP.
 #[derive(Clone, Debug)]
@@ -152,7 +118,7 @@ mod tests {
     use super::*;
     use crate::BuildConfig;
     use crate::rtt_round::tests::{ack, ms};
-    use units::{Instant, Rng, Streams};
+    use units::{Bytes, Instant, Rng, Streams};
 
     const MSS: Bytes = Bytes::new(1_000);
 

@@ -42,6 +42,7 @@ pub mod cubic;
 pub mod dctcp;
 pub mod delivery_rate;
 mod feedback;
+mod marks;
 pub mod meld;
 pub mod newreno;
 pub mod prague;

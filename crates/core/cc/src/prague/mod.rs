@@ -6,8 +6,8 @@
 //!
 //! | rule | here |
 //! | --- | --- |
-//! | alpha += (F - alpha) / 16, F the share of marked data, once a round trip and 25 ms | `Observation`, `smoothed` |
-//! | a mark: W -= W alpha / 2, once a round trip and 25 ms | `reduced`, `on_mark` |
+//! | alpha += (F - alpha) / 16, F the share of marked data, once a round trip and 25 ms | `marks::Observation`, `marks::smoothed` |
+//! | a mark: W -= W alpha / 2, once a round trip and 25 ms | `marks::reduced`, `on_mark` |
 //! | the first mark of a connection: W halves, slow start ends, alpha begins at 0 | `on_mark` |
 //! | growth: W += unmarked a / W segments, a = 1 from 25 ms on, (RTT / 25 ms)^2 below | `growth` |
 //! | a is 1 until four round trips after slow start | `round_trips` |
@@ -26,6 +26,7 @@
 //!   pacing below that.
 //! - The pace does not alternate by 3 % within a round trip.
 
+use crate::marks::{Observation, reduced, smoothed};
 use crate::reno::{Config as RenoConfig, Reno, halved};
 use crate::window::time_stamp;
 use crate::{
@@ -36,22 +37,10 @@ use units::{BitRate, Bytes, Duration, Instant};
 
 /// The round-trip time to which shorter ones are made equal.
 pub const VIRTUAL_RTT: Duration = Duration::from_millis(25);
-/// The weight of a round trip in alpha.
-pub const GAIN: f64 = 1.0 / 16.0;
 /// The least pace.
 const MIN_PACE: BitRate = BitRate::from_bps(100_000);
 /// Round trips after slow start from which on growth is independent of the round-trip time.
 const TRANSITION: u32 = 4;
-
-/// `alpha += (F - alpha) / 16`.
-fn smoothed(alpha: f64, share: f64) -> f64 {
-    alpha + GAIN * (share - alpha)
-}
-
-/// `W (1 - alpha / 2)`; rounds to the nearest byte, and never up beyond W.
-fn reduced(cwnd: Bytes, alpha: f64) -> Bytes {
-    cwnd.mul_f64(1.0 - alpha / 2.0).min(cwnd)
-}
 
 /// a: what growth is multiplied by.
 fn independence(srtt: Duration) -> f64 {
@@ -62,27 +51,6 @@ fn independence(srtt: Duration) -> f64 {
 /// `unmarked a / W` segments, bytes.
 fn growth(unmarked: Bytes, mss: Bytes, cwnd: Bytes, a: f64) -> f64 {
     unmarked.get() as f64 * mss.get() as f64 * a / cwnd.get().max(1) as f64
-}
-
-/// What has been acknowledged since alpha was last updated.
-#[derive(Clone, Copy, Debug, Default)]
-struct Observation {
-    acked: Bytes,
-    /// At most `acked`.
-    marked: Bytes,
-}
-
-impl Observation {
-    fn add(&mut self, ack: &AckSample) {
-        self.acked += ack.newly_acked;
-        self.marked += ack.newly_marked.min(ack.newly_acked);
-    }
-
-    /// F; none if nothing was acknowledged.
-    fn share(self) -> Option<f64> {
-        let is_known = !self.acked.is_zero();
-        is_known.then(|| self.marked.get() as f64 / self.acked.get() as f64)
-    }
 }
 
 /// Prague.
