@@ -162,7 +162,7 @@ fn each_claim_asks_a_question_and_goals_of_ours_ask_one() {
             assert!(counted.matches("undecided 0").count() == 2, "{}", page.name);
         }
     }
-    assert_eq!(papers, 8);
+    assert_eq!(papers, 9);
 }
 
 #[test]
