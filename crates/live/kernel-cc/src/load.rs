@@ -151,6 +151,17 @@ impl Loaded {
         program.as_fd().try_clone_to_owned()
     }
 
+    /// The program of a name, to be attached by its descriptor.
+    ///
+    /// # Errors
+    /// The kernel's, or that there is no such program.
+    pub fn program_named(&self, name: &str) -> io::Result<OwnedFd> {
+        let mut programs = self.object.progs();
+        let program = programs.find(|program| program.name() == name);
+        let program = program.ok_or_else(|| io::Error::other(format!("no program {name}")))?;
+        program.as_fd().try_clone_to_owned()
+    }
+
     /// Runs a program of the section `syscall` once. What it changes of its argument is written back.
     ///
     /// # Errors
@@ -165,6 +176,22 @@ impl Loaded {
             context_in: Some(argument),
             ..ProgramInput::default()
         };
+        let output = program.test_run(input).map_err(|e| error_of(&e))?;
+        Ok(output.return_value)
+    }
+
+    /// Runs a program for packets on one that has been made up, that of this frame. Gives what it returned.
+    ///
+    /// # Errors
+    /// The kernel's, or that there is no such program.
+    pub fn run_on(&self, name: &str, frame: &[u8]) -> io::Result<u32> {
+        let input = ProgramInput {
+            data_in: Some(frame),
+            ..ProgramInput::default()
+        };
+        let mut programs = self.object.progs_mut();
+        let program = programs.find(|program| program.name() == name);
+        let program = program.ok_or_else(|| io::Error::other(format!("no program {name}")))?;
         let output = program.test_run(input).map_err(|e| error_of(&e))?;
         Ok(output.return_value)
     }

@@ -1,0 +1,281 @@
+//! The marker of an interface.
+
+use crate::attachment::Attachment;
+use crate::interface::Interface;
+use crate::order::{LETTER, LETTERS, NAME, name, write};
+use crate::settings::UES;
+use crate::{Counts, MarkerError, Settings, Way, counts};
+use edge::marker::{Order, UeMarker};
+use kernel_cc::{Loaded, error_of};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, Object};
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::OwnedFd;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The compiled program.
+pub(crate) const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/marker.bpf.o"));
+/// Its part that sees packets, and the one that reads letters.
+pub(crate) const MARK: &str = "mark_packet";
+const TAKE: &str = "take_letters";
+/// A frame that the second one is run on: what is in it does not count.
+const FRAME: [u8; 64] = [0; 64];
+/// Bytes before the letters: how many there are.
+const HEAD: usize = 8;
+const ONLY: [u8; 4] = [0; 4];
+
+/// Packets that leave an interface are marked by the orders of their UEs, until this is dropped or its process ends:
+/// then they are forwarded as they are.
+///
+/// All methods may be called from any thread.
+pub struct Marker {
+    interface: String,
+    settings: Settings,
+    ways: &'static [Way],
+    program: OwnedFd,
+    ues: MapHandle,
+    letters: MapHandle,
+    of_packets: MapHandle,
+    choices: MapHandle,
+    state: Mutex<State>,
+}
+
+/// What one thread at a time may use.
+struct State {
+    loaded: Loaded,
+    /// UEs that have an entry.
+    admitted: u32,
+    /// What is written to the program, kept for its memory.
+    bytes: Vec<u8>,
+    attachment: Option<Attachment>,
+}
+
+impl std::fmt::Debug for Marker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Marker")
+            .field("interface", &self.interface)
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Marker {
+    /// Loads the program and has it run for what leaves an interface: tcx, or clsact where the kernel has no tcx.
+    ///
+    /// # Errors
+    /// What is wrong with the request, or that the machine cannot do it.
+    pub fn attach(interface: &str, settings: &Settings) -> Result<Self, MarkerError> {
+        Self::attach_by(interface, settings, &[Way::Tcx, Way::Clsact])
+    }
+
+    /// The same by the first of these ways that the kernel has.
+    pub(crate) fn attach_by(
+        interface: &str,
+        settings: &Settings,
+        ways: &'static [Way],
+    ) -> Result<Self, MarkerError> {
+        if !UES.contains(&settings.max_ues) {
+            return Err(MarkerError::MaxUes {
+                count: settings.max_ues,
+            });
+        }
+        let interface = Interface::named(interface)?;
+        let loaded = load(settings, &interface).map_err(MarkerError::kernel("the program"))?;
+        let map = |name| loaded.map(name).map_err(MarkerError::kernel("a map"));
+        let program = loaded.program_named(MARK);
+        let program = program.map_err(MarkerError::kernel("the program"))?;
+        let marker = Self {
+            interface: interface.name.clone(),
+            settings: *settings,
+            ways,
+            ues: map("ues")?,
+            letters: map("letters")?,
+            of_packets: map("counts")?,
+            choices: map("choices")?,
+            program,
+            state: Mutex::new(State {
+                loaded,
+                admitted: 0,
+                bytes: Vec::new(),
+                attachment: None,
+            }),
+        };
+        marker.lock().attachment = marker.attachment_at(&interface)?;
+        Ok(marker)
+    }
+
+    fn attachment_at(&self, interface: &Interface) -> Result<Option<Attachment>, MarkerError> {
+        Attachment::new(interface, &self.settings, &self.program, self.ways)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How packets of a UE are judged from now on. Times are of CLOCK_MONOTONIC ([`crate::on_clock_of_kernel`]).
+    ///
+    /// # Errors
+    /// No room for another UE, or the kernel's.
+    pub fn set_order(&self, ue: IpAddr, order: &Order) -> Result<(), MarkerError> {
+        self.set_orders(&[(ue, *order)])
+    }
+
+    /// The same of many UEs, with two system calls for each 256 of them that have an entry already.
+    ///
+    /// # Errors
+    /// As of one; the orders for which there is room are set nevertheless.
+    pub fn set_orders(&self, orders: &[(IpAddr, Order)]) -> Result<(), MarkerError> {
+        let mut state = self.lock();
+        if state.attachment.is_none() {
+            state.attachment = self.attachment_at(&Interface::named(&self.interface)?)?;
+        }
+        let mut left_out = Vec::new();
+        for part in orders.chunks(LETTERS) {
+            let set = self.deliver(&mut state, part, &mut left_out);
+            set.map_err(MarkerError::kernel("an order"))?;
+        }
+        match left_out.first() {
+            None => Ok(()),
+            Some(ue) => Err(MarkerError::Full {
+                ue: *ue,
+                max_ues: self.settings.max_ues,
+                left_out: left_out.len(),
+            }),
+        }
+    }
+
+    /// The program takes each order under the lock of its UE, and says which UEs have no entry.
+    fn deliver(
+        &self,
+        state: &mut State,
+        orders: &[(IpAddr, Order)],
+        left_out: &mut Vec<IpAddr>,
+    ) -> io::Result<()> {
+        let State { loaded, bytes, .. } = state;
+        bytes.clear();
+        bytes.extend((orders.len() as u64).to_ne_bytes());
+        for (ue, order) in orders {
+            bytes.extend(name(*ue));
+            bytes.extend([0; 4]);
+            write(order, bytes);
+        }
+        bytes.resize(HEAD + LETTERS * LETTER, 0);
+        let written = self.letters.update(&ONLY, bytes, MapFlags::ANY);
+        written.map_err(|e| error_of(&e))?;
+        let missing = loaded.run_on(TAKE, &FRAME)?;
+        if missing == 0 {
+            return Ok(());
+        }
+        let read = self.letters.lookup(&ONLY, MapFlags::ANY);
+        let read = read.map_err(|e| error_of(&e))?.unwrap_or_default();
+        let letters = read.get(HEAD..).unwrap_or_default().chunks_exact(LETTER);
+        for ((ue, order), letter) in orders.iter().zip(letters) {
+            if letter[NAME..NAME + 4] == [0; 4] {
+                continue;
+            }
+            if state.admitted >= self.settings.max_ues {
+                left_out.push(*ue);
+                continue;
+            }
+            self.admit(*ue, order)?;
+            state.admitted += 1;
+        }
+        Ok(())
+    }
+
+    /// A UE's entry: its lock, its order, and nothing known of its packets.
+    fn admit(&self, ue: IpAddr, order: &Order) -> io::Result<()> {
+        let mut entry = vec![0; 8];
+        write(order, &mut entry);
+        entry.resize(entry.len() + UeMarker::WORDS * 8, 0);
+        let admitted = self.ues.update(&name(ue), &entry, MapFlags::ANY);
+        admitted.map_err(|e| error_of(&e))
+    }
+
+    /// Packets of a UE are forwarded as they are from now on, and what is known of its flows is forgotten. One that has no
+    /// order stays as it is.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn remove(&self, ue: IpAddr) -> Result<(), MarkerError> {
+        let mut state = self.lock();
+        match self.ues.delete(&name(ue)) {
+            Ok(()) => {
+                state.admitted = state.admitted.saturating_sub(1);
+                Ok(())
+            }
+            Err(error) if error.kind() == libbpf_rs::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(MarkerError::kernel("to remove a UE")(error_of(&error))),
+        }
+    }
+
+    /// What has been counted so far.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn counts(&self) -> Result<Counts, MarkerError> {
+        let found = self.of_packets.lookup_percpu(&ONLY, MapFlags::ANY);
+        let found = found.map_err(|e| MarkerError::kernel("its counts")(error_of(&e)))?;
+        Ok(counts::sum(&found.unwrap_or_default()))
+    }
+
+    /// How it is attached now.
+    pub fn way(&self) -> Way {
+        let state = self.lock();
+        state
+            .attachment
+            .as_ref()
+            .map_or(Way::Waiting, Attachment::way)
+    }
+
+    /// The interface.
+    pub fn interface(&self) -> &str {
+        &self.interface
+    }
+
+    /// To be called now and then (each second): attaches it again where the interface has gone and come back. True if it
+    /// did.
+    ///
+    /// # Errors
+    /// As of [`attach`](Self::attach).
+    pub fn refresh(&self) -> Result<bool, MarkerError> {
+        let mut state = self.lock();
+        let interface = Interface::named(&self.interface)?;
+        if state.attachment.as_ref().map(Attachment::interface) == Some(&interface) {
+            return Ok(false);
+        }
+        state.attachment = None;
+        let chosen = choose(&self.choices, &self.settings, &interface);
+        chosen.map_err(MarkerError::kernel("its settings"))?;
+        state.attachment = self.attachment_at(&interface)?;
+        Ok(state.attachment.is_some())
+    }
+}
+
+/// The program in the kernel, not attached.
+pub(crate) fn load(settings: &Settings, interface: &Interface) -> io::Result<Loaded> {
+    let sizes = [("ues", settings.max_ues)];
+    let prepare = |object: &Object| {
+        let map = object.maps().find(|map| map.name() == "choices");
+        let map = map.ok_or_else(|| io::Error::other("the program has no map choices"))?;
+        choose(&map, settings, interface)
+    };
+    Loaded::register_sized(PROGRAM, &[], &sizes, prepare)
+}
+
+/// Hands the program what it is to know (`struct choices`).
+fn choose(to: &impl MapCore, settings: &Settings, interface: &Interface) -> io::Result<()> {
+    // which flows share a bucket is not to be foreseen
+    let seed = RandomState::new().build_hasher().finish() as u32;
+    let words = [
+        interface.link_header,
+        u32::from(settings.splits_tcp),
+        seed,
+        0,
+    ];
+    let bytes = words.map(u32::to_ne_bytes);
+    let chosen = to.update(&ONLY, bytes.as_flattened(), MapFlags::ANY);
+    chosen.map_err(|e| error_of(&e))
+}
