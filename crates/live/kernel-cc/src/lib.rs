@@ -28,8 +28,6 @@ pub mod follow;
 mod in_kernel;
 mod load;
 pub mod meld;
-#[cfg(test)]
-mod native;
 #[expect(unsafe_code, reason = "the kernel's interfaces that no safe crate has")]
 mod sys;
 pub mod wire;

@@ -1,6 +1,5 @@
 //! What of the kernel's interfaces no safe crate has. All `unsafe` code of this crate is here.
 
-use rustix::net::{AddressFamily, SocketType, socket};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
@@ -33,24 +32,29 @@ pub fn attach_to_egress(program: impl AsFd, interface: u32) -> io::Result<OwnedF
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// What packets of an interface of this network namespace begin with: the kernel's number (ARPHRD, as
-/// `/sys/class/net/NAME/type`).
+/// What packets of an interface of a socket's network namespace begin with: the kernel's number (ARPHRD, as
+/// `/sys/class/net/NAME/type`). Any socket does.
 ///
 /// # Errors
 /// The kernel's: `ENODEV` if there is no such interface.
-pub fn link_type(interface: &str) -> io::Result<u16> {
+pub fn link_type(socket: impl AsFd, interface: &str) -> io::Result<u16> {
     let name = interface.as_bytes();
     if name.len() >= libc::IFNAMSIZ || name.contains(&0) {
         return Err(io::Error::from_raw_os_error(libc::ENODEV));
     }
-    let any = socket(AddressFamily::INET, SocketType::DGRAM, None)?;
     // SAFETY: it consists of integers and arrays of them, for which zero is a value.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (to, from) in request.ifr_name.iter_mut().zip(name) {
         *to = *from as libc::c_char;
     }
     // SAFETY: this request reads the name and writes the address of the live structure; the descriptor is borrowed.
-    let result = unsafe { libc::ioctl(any.as_raw_fd(), libc::SIOCGIFHWADDR, &raw mut request) };
+    let result = unsafe {
+        libc::ioctl(
+            socket.as_fd().as_raw_fd(),
+            libc::SIOCGIFHWADDR,
+            &raw mut request,
+        )
+    };
     if result < 0 {
         return Err(io::Error::last_os_error());
     }

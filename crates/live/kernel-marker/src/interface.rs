@@ -36,7 +36,7 @@ impl Interface {
             Err(Errno::NODEV | Errno::INVAL | Errno::NAMETOOLONG) => return Err(missing()),
             Err(error) => return Err(refused(error.into())),
         };
-        let kind = kernel_cc::link_type(name).map_err(|_| missing())?;
+        let kind = kernel_cc::link_type(&any, name).map_err(|_| missing())?;
         let link_header = match kind {
             kind if ETHERNET.contains(&kind) => 14,
             kind if BARE.contains(&kind) => 0,

@@ -20,11 +20,15 @@
 mod attachment;
 mod claim;
 mod counts;
+#[cfg(test)]
+mod differential;
 mod error;
 mod interface;
 mod marker;
 mod order;
 mod settings;
+#[cfg(test)]
+mod tests;
 
 pub use attachment::Way;
 pub use counts::{Counts, Unjudged};

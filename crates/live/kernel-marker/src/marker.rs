@@ -7,18 +7,19 @@ use crate::settings::UES;
 use crate::{Counts, MarkerError, Settings, Way, counts};
 use edge::marker::{Order, UeMarker};
 use kernel_cc::{Loaded, error_of};
-use libbpf_rs::{MapCore, MapFlags, MapHandle, Object};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, ProgramInput, ProgramOutput};
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// The compiled program.
-pub(crate) const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/marker.bpf.o"));
+const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/marker.bpf.o"));
 /// Its part that sees packets, and the one that reads letters.
-pub(crate) const MARK: &str = "mark_packet";
+const MARK: &str = "mark_packet";
 const TAKE: &str = "take_letters";
 /// A frame that the second one is run on: what is in it does not count.
 const FRAME: [u8; 64] = [0; 64];
@@ -82,11 +83,22 @@ impl Marker {
             });
         }
         let interface = Interface::named(interface)?;
-        let loaded = load(settings, &interface).map_err(MarkerError::kernel("the program"))?;
+        let marker = Self::detached(&interface, settings, ways)?;
+        marker.lock().attachment = marker.attachment_at(&interface)?;
+        Ok(marker)
+    }
+
+    /// Loaded, to be attached.
+    pub(crate) fn detached(
+        interface: &Interface,
+        settings: &Settings,
+        ways: &'static [Way],
+    ) -> Result<Self, MarkerError> {
+        let loaded = load(settings, interface).map_err(MarkerError::kernel("the program"))?;
         let map = |name| loaded.map(name).map_err(MarkerError::kernel("a map"));
         let program = loaded.program_named(MARK);
         let program = program.map_err(MarkerError::kernel("the program"))?;
-        let marker = Self {
+        Ok(Self {
             interface: interface.name.clone(),
             settings: *settings,
             ways,
@@ -101,9 +113,7 @@ impl Marker {
                 bytes: Vec::new(),
                 attachment: None,
             }),
-        };
-        marker.lock().attachment = marker.attachment_at(&interface)?;
-        Ok(marker)
+        })
     }
 
     fn attachment_at(&self, interface: &Interface) -> Result<Option<Attachment>, MarkerError> {
@@ -131,9 +141,13 @@ impl Marker {
         if state.attachment.is_none() {
             state.attachment = self.attachment_at(&Interface::named(&self.interface)?)?;
         }
+        self.give(&mut state, orders)
+    }
+
+    fn give(&self, state: &mut State, orders: &[(IpAddr, Order)]) -> Result<(), MarkerError> {
         let mut left_out = Vec::new();
         for part in orders.chunks(LETTERS) {
-            let set = self.deliver(&mut state, part, &mut left_out);
+            let set = self.deliver(state, part, &mut left_out);
             set.map_err(MarkerError::kernel("an order"))?;
         }
         match left_out.first() {
@@ -164,7 +178,11 @@ impl Marker {
         bytes.resize(HEAD + LETTERS * LETTER, 0);
         let written = self.letters.update(&ONLY, bytes, MapFlags::ANY);
         written.map_err(|e| error_of(&e))?;
-        let missing = loaded.run_on(TAKE, &FRAME)?;
+        let input = ProgramInput {
+            data_in: Some(&FRAME),
+            ..ProgramInput::default()
+        };
+        let missing = loaded.run_with(TAKE, input)?.return_value;
         if missing == 0 {
             return Ok(());
         }
@@ -230,6 +248,28 @@ impl Marker {
             .map_or(Way::Waiting, Attachment::way)
     }
 
+    /// Runs the program on a frame as it leaves the interface, so often: how long it takes, on average. The frame is judged and
+    /// counted each time, and goes nowhere.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn time(&self, frame: &[u8], times: u32) -> Result<Duration, MarkerError> {
+        let input = ProgramInput {
+            data_in: Some(frame),
+            repeat: times,
+            ..ProgramInput::default()
+        };
+        Ok(self.run(input)?.duration)
+    }
+
+    pub(crate) fn run<'a>(
+        &self,
+        input: ProgramInput<'a>,
+    ) -> Result<ProgramOutput<'a>, MarkerError> {
+        let output = self.lock().loaded.run_with(MARK, input);
+        output.map_err(MarkerError::kernel("to run the program"))
+    }
+
     /// The interface.
     pub fn interface(&self) -> &str {
         &self.interface
@@ -254,8 +294,39 @@ impl Marker {
     }
 }
 
+/// What tests look at.
+#[cfg(test)]
+impl Marker {
+    pub(crate) fn give_all(&self, orders: &[(IpAddr, Order)]) -> Result<(), MarkerError> {
+        self.give(&mut self.lock(), orders)
+    }
+
+    fn entry(&self, ue: IpAddr) -> Vec<u64> {
+        let entry = self.ues.lookup(&name(ue), MapFlags::ANY).expect("read");
+        let entry = entry.expect("an entry");
+        let words = entry.as_chunks::<8>().0.iter();
+        words.map(|word| u64::from_ne_bytes(*word)).collect()
+    }
+
+    pub(crate) fn order(&self, ue: IpAddr) -> Vec<u64> {
+        self.entry(ue)[1..11].to_vec()
+    }
+
+    pub(crate) fn state(&self, ue: IpAddr) -> Vec<u64> {
+        self.entry(ue)[11..].to_vec()
+    }
+
+    pub(crate) fn put(&self, ue: IpAddr, order: &Order, state: &[u64]) {
+        let mut entry = vec![0; 8];
+        write(order, &mut entry);
+        entry.extend(state.iter().flat_map(|word| word.to_ne_bytes()));
+        let put = self.ues.update(&name(ue), &entry, MapFlags::ANY);
+        put.expect("put");
+    }
+}
+
 /// The program in the kernel, not attached.
-pub(crate) fn load(settings: &Settings, interface: &Interface) -> io::Result<Loaded> {
+fn load(settings: &Settings, interface: &Interface) -> io::Result<Loaded> {
     let sizes = [("ues", settings.max_ues)];
     let prepare = |object: &Object| {
         let map = object.maps().find(|map| map.name() == "choices");
