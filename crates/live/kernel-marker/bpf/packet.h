@@ -16,11 +16,15 @@
 #define MAX_TAGS 2
 /* IPv6 extension headers that are followed. */
 #define MAX_EXTENSIONS 8
+/* Beside a protocol: it is one of a fragment. */
+#define FRAGMENT 0x100
 
 #define IPPROTO_UDP 17
 #define IPPROTO_DCCP 33
 #define IPPROTO_SCTP 132
 #define IPPROTO_UDPLITE 136
+/* What is read directly. */
+#define MAX_HEADERS 1024
 #define MIN_TCP 20
 #define MIN_UDP 8
 
@@ -45,21 +49,19 @@ INLINE u32 host(u32 half)
 	return __builtin_bswap16(half);
 }
 
-INLINE u32 host_word(u32 word)
-{
-	return __builtin_bswap32(word);
-}
-
 /* Copies words of the packet; not zero if they are not there. */
 INLINE long read_words(struct __sk_buff *skb, u32 at, u32 *to, u32 words)
 {
-	const u8 *from = (const u8 *)(long)skb->data + at;
-	u32 i;
+	/* bounds that the verifier can see */
+	if (at < MAX_HEADERS) {
+		const u8 *from = (const u8 *)(long)skb->data + at;
+		u32 i;
 
-	if (from + 4 * words <= (const u8 *)(long)skb->data_end) {
-		for (i = 0; i < words; i++)
-			to[i] = ((const u32 *)from)[i];
-		return 0;
+		if (from + 4 * words <= (const u8 *)(long)skb->data_end) {
+			for (i = 0; i < words; i++)
+				to[i] = ((const u32 *)from)[i];
+			return 0;
+		}
 	}
 	/* behind what lies in one piece, or not there */
 	return skb_load_bytes(skb, at, to, 4 * words);
@@ -74,8 +76,6 @@ INLINE u64 mixed(u64 hash, u32 a, u32 b)
 
 /* Follows extension headers from `at` on. Gives the offset of what follows them, shifted by 16, with the protocol there and
  * FRAGMENT; 0 if one of them is not whole. */
-#define FRAGMENT 0x100
-
 __attribute__((noinline)) u64 extensions(struct __sk_buff *skb, u32 at, u32 next)
 {
 	u32 i;

@@ -1,7 +1,7 @@
 //! The marker at an interface: packets between two network namespaces.
 
 use super::{ALL, CE, ECT_1, full};
-use crate::{Marker, MarkerError, Settings, Way};
+use crate::{Marker, MarkerError, Settings, Unjudged, Way};
 use edge::marker::{Order, Verdict};
 use rustix::net::{AddressFamily, RecvFlags, SocketType, ipproto, recv, socket, sockopt};
 use std::io::{BufRead, BufReader};
@@ -61,7 +61,7 @@ impl Network {
             let (_, size) =
                 recv(&self.receiver, packet.as_mut_slice(), RecvFlags::empty()).expect("it comes");
             if size == 28 + BYTES {
-                return super::ecn_of(&[&[0; 12], &[8, 0], &packet[..size]].concat());
+                return super::ecn_of(&[&[0; 12][..], &[8, 0], &packet[..size]].concat());
             }
         }
     }
@@ -115,10 +115,11 @@ fn is_marked_until_dropped(way: &'static [Way]) {
     let counts = marker.counts().expect("counts");
     assert_eq!(counts.judged.of(Verdict::Young), 10);
     assert!(counts.judged.of(Verdict::MarkL4s) >= 2);
-    drop(marker);
+    network.edge.enter(|| drop(marker));
     assert_eq!(network.passed(), ECT_1);
     let again = network.attach(&ALL, way).expect("attached again");
     assert_eq!([again.way()], way);
+    network.edge.enter(|| drop(again));
 }
 
 #[test]
@@ -171,13 +172,13 @@ fn an_interface_that_comes_back_is_found() {
         return;
     };
     let edge = &network.edge;
-    edge.sh("ip link add gone0 type dummy");
+    edge.sh("ip link add gone0 type veth peer name gone1");
     let marker = edge.enter(|| Marker::attach("gone0", &ALL).expect("attached"));
     assert!(!edge.enter(|| marker.refresh().expect("there")));
     edge.sh("ip link del gone0");
     let error = edge.enter(|| marker.refresh().expect_err("gone"));
     assert!(matches!(error, MarkerError::NoInterface { .. }), "{error}");
-    edge.sh("ip link add gone0 type dummy");
+    edge.sh("ip link add gone0 type veth peer name gone1");
     assert!(edge.enter(|| marker.refresh().expect("back")));
     assert!(!edge.enter(|| marker.refresh().expect("there")));
     assert_eq!(marker.way(), Way::Tcx);
@@ -248,7 +249,7 @@ fn flows_on_when_killed(way: &'static [Way]) {
         .edge
         .enter(|| next.set_order(ue(), &full()).expect("set"));
     network.wait_for("marked packets", CE);
-    drop(next);
+    network.edge.enter(|| drop(next));
     assert_eq!(network.passed(), ECT_1, "nothing is left");
 }
 
@@ -264,27 +265,32 @@ fn packets_pass_as_they_are_once_its_process_is_killed_and_its_order_is_too_old(
 
 #[test]
 fn a_tun_device_has_no_link_header() {
-    let Some(network) = network("a device without a link header", TCX) else {
+    if !testing::has_root("marks on a TUN device") {
         return;
-    };
-    let edge = &network.edge;
-    // an interface without a header that goes nowhere: what is sent is lost after the program
-    edge.sh(
-        "ip link add tunl9 type ipip local 10.0.0.1 remote 10.0.0.2; ip addr add 10.9.0.1/24 dev tunl9; \
-         ip link set tunl9 up",
-    );
-    let marker = edge.enter(|| Marker::attach("tunl9", &ALL).expect("attached"));
-    let ue = IpAddr::from([10, 9, 0, 2]);
-    edge.enter(|| marker.set_order(ue, &full()).expect("set"));
-    let sender = edge.enter(|| UdpSocket::bind("10.9.0.1:0").expect("a socket"));
-    socket_options::set_int(&sender, 0, 1, ECT_1.into()).expect("set");
-    for _ in 0..12 {
-        sender.send_to(&[7; BYTES], (ue, PORT)).expect("sent");
     }
-    let counts = || marker.counts().expect("counts");
-    testing::wait_until("twelve packets", || {
-        let judged = counts().judged;
-        judged.of(Verdict::Young) == 10 && judged.of(Verdict::MarkL4s) == 2
-    });
-    assert_eq!(counts().unjudged, Default::default());
+    let edge = Namespace::new();
+    let device = edge.enter(|| tun::Device::create("ues0", false).expect("a device"));
+    edge.sh("ip addr add 10.0.0.1/24 dev ues0; ip link set ues0 up");
+    let marker = edge.enter(|| Marker::attach("ues0", &ALL).expect("attached"));
+    edge.enter(|| marker.set_order(ue(), &full()).expect("set"));
+    let sender = edge.enter(|| UdpSocket::bind("10.0.0.1:0").expect("a socket"));
+    socket_options::set_int(&sender, 0, 1, ECT_1.into()).expect("set");
+    let mut fields = Vec::new();
+    for _ in 0..12 {
+        let sent = sender.send_to(&[7; BYTES], (ue(), PORT));
+        assert_eq!(sent.expect("sent"), BYTES);
+        let packet = testing::wait_for("the packet", || {
+            let mut packet = vec![0; 70_000];
+            let size = device.read(&mut packet).ok()?;
+            let packet = packet.get(tun::VnetHeader::BYTES..size)?;
+            (packet.len() == 28 + BYTES).then(|| packet.to_vec())
+        });
+        fields.push(super::ecn_of(&[&[0; 12][..], &[8, 0], &packet].concat()));
+    }
+    assert_eq!(fields[..10], [ECT_1; 10]);
+    assert_eq!(fields[10..], [CE; 2]);
+    assert_eq!(
+        marker.counts().expect("counts").unjudged,
+        Unjudged::default()
+    );
 }

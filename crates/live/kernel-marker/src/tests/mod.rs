@@ -200,39 +200,48 @@ fn what_is_not_to_be_judged_is_forwarded_and_counted() {
     };
     let orders = [(v4(1), full()), (v6(1), full())];
     marker.give_all(&orders).expect("orders");
+    // the kernel makes no packet of a frame whose IP header is truncated, but behind a tag
+    let tagged = Frame {
+        tags: vec![7],
+        ..Frame::udp(ECT_1, 60)
+    };
     let v4_of = |change: fn(&mut Vec<u8>)| {
-        let mut frame = Frame::udp(ECT_1, 60).v4(1);
-        change(&mut frame);
+        let mut frame = tagged.v4(1);
+        let mut packet = frame.split_off(18);
+        change(&mut packet);
+        frame.extend(packet);
         frame
     };
     let v6_of = |change: fn(&mut Vec<u8>)| {
-        let mut frame = Frame::udp(ECT_1, 60).v6(1);
-        change(&mut frame);
+        let mut frame = tagged.v6(1);
+        let mut packet = frame.split_off(18);
+        change(&mut packet);
+        frame.extend(packet);
         frame
     };
     let malformed = [
         // truncated in the IP header and in that of UDP
-        v4_of(|f| f.truncate(14 + 19)),
-        v4_of(|f| f.truncate(14 + 23)),
-        v6_of(|f| f.truncate(14 + 39)),
-        v6_of(|f| f.truncate(14 + 45)),
+        v4_of(|f| f.truncate(19)),
+        v4_of(|f| f.truncate(23)),
+        v6_of(|f| f.truncate(39)),
+        v6_of(|f| f.truncate(45)),
         // a version that contradicts the link, a header that is too short, lengths that are not there
-        v4_of(|f| f[14] = 0x65),
-        v4_of(|f| f[14] = 0x44),
-        v4_of(|f| f[16..18].copy_from_slice(&[0xff, 0xff])),
-        v4_of(|f| f[16..18].copy_from_slice(&[0, 19])),
-        v4_of(|f| f[16..18].copy_from_slice(&[0, 27])),
+        v4_of(|f| f[0] = 0x65),
+        v4_of(|f| f[0] = 0x44),
+        v4_of(|f| f[2..4].copy_from_slice(&[0xff, 0xff])),
+        v4_of(|f| f[2..4].copy_from_slice(&[0, 19])),
+        v4_of(|f| f[2..4].copy_from_slice(&[0, 27])),
         v4_of(|f| {
-            f[14] = 0x4f;
-            f[16..18].copy_from_slice(&[0, 50]);
+            f[0] = 0x4f;
+            f[2..4].copy_from_slice(&[0, 50]);
         }),
-        v6_of(|f| f[14] = 0x45),
-        v6_of(|f| f[18..20].copy_from_slice(&[0xff, 0xff])),
-        v6_of(|f| f[18..20].copy_from_slice(&[0, 7])),
+        v6_of(|f| f[0] = 0x45),
+        v6_of(|f| f[4..6].copy_from_slice(&[0xff, 0xff])),
+        v6_of(|f| f[4..6].copy_from_slice(&[0, 7])),
         // an extension header longer than the packet
         v6_of(|f| {
-            f[20] = 60;
-            f[14 + 41] = 255;
+            f[6] = 60;
+            f[41] = 255;
         }),
         // a TCP header that is too short, and one that is not there
         {
@@ -247,13 +256,16 @@ fn what_is_not_to_be_judged_is_forwarded_and_counted() {
         },
     ];
     let not_ip = [
-        v4_of(|f| f[12..14].copy_from_slice(&[0x08, 0x06])),
+        {
+            let mut frame = Frame::udp(ECT_1, 60).v4(1);
+            frame[12..14].copy_from_slice(&[0x08, 0x06]);
+            frame
+        },
         Frame {
             tags: vec![1, 2, 3],
             ..Frame::udp(ECT_1, 60)
         }
         .v4(1),
-        v4_of(|f| f.truncate(15)),
     ];
     for frame in malformed.iter().chain(&not_ip) {
         for _ in 0..12 {
@@ -280,15 +292,19 @@ fn no_bytes_are_written_to_what_is_not_understood() {
     marker.give_all(&orders).expect("orders");
     let mut rng = units::Streams::new(8).stream("bytes");
     for number in 0..20_000 {
+        let tagged = Frame {
+            tags: vec![7],
+            ..Frame::udp(ECT_1, 40)
+        };
         let mut frame = match number % 2 {
-            0 => Frame::udp(ECT_1, 40).v4(1),
-            _ => Frame::udp(ECT_1, 40).v6(1),
+            0 => tagged.v4(1),
+            _ => tagged.v6(1),
         };
         for _ in 0..=rng.below(4) {
-            let at = rng.below(frame.len() as u64) as usize;
+            let at = 16 + rng.below(frame.len() as u64 - 16) as usize;
             frame[at] = rng.below(256) as u8;
         }
-        let length = 15 + rng.below(frame.len() as u64 - 14) as usize;
+        let length = 18 + rng.below(frame.len() as u64 - 17) as usize;
         frame.truncate(length);
         let (after, returned) = run(&marker, &frame, 0, 0);
         assert!(returned == NEXT || returned == DROP);
