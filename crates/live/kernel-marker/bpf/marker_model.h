@@ -25,10 +25,12 @@ INLINE s64 of_gain(s64 product)
 	return product < 0 ? -(s64)((u64)-product >> 16) : (s64)((u64)product >> 16);
 }
 
-INLINE void follow_delay(struct pi *pi, u64 now, u64 delay, u64 target)
+/* The queue's delay is worked out where it is needed: a division costs as much as all the rest. */
+INLINE void follow_delay(struct pi *pi, u64 now, u64 queue, const struct order *order)
 {
 	u64 since = saturating_sub(now, pi->updated_at);
 	s64 missed, base, late;
+	u64 delay;
 
 	if (since < INTERVAL)
 		return;
@@ -38,8 +40,8 @@ INLINE void follow_delay(struct pi *pi, u64 now, u64 delay, u64 target)
 	} else {
 		missed = since / INTERVAL;
 	}
-	delay = least(delay, MAX_DELAY);
-	late = (s64)delay - (s64)least(target, MAX_TARGET);
+	delay = least(delay_of(queue, order->drain), MAX_DELAY);
+	late = (s64)delay - (s64)least(order->target, MAX_TARGET);
 	base = (s64)pi->base + of_gain(late * INTEGRAL) * missed +
 	       of_gain(((s64)delay - (s64)pi->last_delay) * PROPORTIONAL);
 	if (base < 0)
@@ -64,8 +66,7 @@ INLINE int is_due(s64 *due, u64 probability, u32 segments)
 	return 0;
 }
 
-INLINE u32 judge_l4s(struct ue_marker *m, const struct order *order, u64 ahead,
-		     const struct packet *packet)
+INLINE u32 judge_l4s(struct ue_marker *m, const struct order *order, const struct packet *packet)
 {
 	u64 coupled = 2 * m->pi.base;
 	u64 own = 0;
@@ -75,7 +76,8 @@ INLINE u32 judge_l4s(struct ue_marker *m, const struct order *order, u64 ahead,
 	if (packet->codepoint == CE)
 		return MARKED;
 	if (!has_classic(&m->flows))
-		own = ramp(ahead, order->ramp_from, order->ramp_to);
+		own = ramp(delay_of(m->queue.length, order->drain), order->ramp_from,
+			   order->ramp_to);
 	return is_due(&m->l4s, greatest(own, coupled), packet->segments) ? MARK_L4S : UNDUE;
 }
 
@@ -96,9 +98,7 @@ INLINE u32 judge_classic(struct ue_marker *m, struct bucket *b, const struct pac
 INLINE u32 judge(struct ue_marker *m, struct bucket *b, const struct order *order, u64 now,
 		 const struct packet *packet)
 {
-	u64 ahead = delay_of(m->queue.length, order->drain);
-
-	follow_delay(&m->pi, now, ahead, order->target);
+	follow_delay(&m->pi, now, m->queue.length, order);
 	if (m->queue.length < queue_of(FLOOR))
 		return SHORT;
 	if (b->packets - packet->segments < YOUNG_PACKETS)
@@ -106,7 +106,7 @@ INLINE u32 judge(struct ue_marker *m, struct bucket *b, const struct order *orde
 	if (!has_fair_share(&m->flows, b, now, order))
 		return SPARSE;
 	if (packet->codepoint == ECT_1 || packet->codepoint == CE)
-		return judge_l4s(m, order, ahead, packet);
+		return judge_l4s(m, order, packet);
 	return judge_classic(m, b, packet);
 }
 

@@ -1,7 +1,7 @@
 //! The model in C (`bpf/marker_model.h`) beside [`UeMarker`]: the same orders and packets, the same verdicts and states, to
 //! the bit. Compiled for this machine, where no rights are needed, and in the kernel.
 
-use crate::order::write;
+use crate::order::words;
 use edge::marker::{Codepoint, Counts, MAX_SEGMENTS, Order, Packet, UeMarker, Verdict};
 use kernel_cc::Loaded;
 use libbpf_rs::{MapCore, MapFlags, MapHandle, ProgramInput};
@@ -33,7 +33,7 @@ impl Event {
         for word in [u64::from(self.is_first), self.now] {
             bytes.extend(word.to_ne_bytes());
         }
-        write(&self.order, &mut bytes);
+        bytes.extend(words(&self.order));
         let Packet {
             flow,
             bytes: size,

@@ -2,7 +2,7 @@
 
 use crate::attachment::Attachment;
 use crate::interface::Interface;
-use crate::order::{LETTER, LETTERS, NAME, name, write};
+use crate::order::{LETTER, LETTERS, NAME, ORDER, name, words};
 use crate::settings::UES;
 use crate::{Counts, MarkerError, Settings, Way, counts};
 use edge::marker::{Order, UeMarker};
@@ -168,14 +168,14 @@ impl Marker {
         left_out: &mut Vec<IpAddr>,
     ) -> io::Result<()> {
         let State { loaded, bytes, .. } = state;
-        bytes.clear();
-        bytes.extend((orders.len() as u64).to_ne_bytes());
-        for (ue, order) in orders {
-            bytes.extend(name(*ue));
-            bytes.extend([0; 4]);
-            write(order, bytes);
-        }
+        // what is beyond these letters is not read
         bytes.resize(HEAD + LETTERS * LETTER, 0);
+        bytes[..HEAD].copy_from_slice(&(orders.len() as u64).to_ne_bytes());
+        let places = bytes[HEAD..].as_chunks_mut::<LETTER>().0.iter_mut();
+        for (place, (ue, order)) in places.zip(orders) {
+            place[..NAME].copy_from_slice(&name(*ue));
+            place[NAME + 4..].copy_from_slice(&words(order));
+        }
         let written = self.letters.update(&ONLY, bytes, MapFlags::ANY);
         written.map_err(|e| error_of(&e))?;
         let input = ProgramInput {
@@ -205,9 +205,8 @@ impl Marker {
 
     /// A UE's entry: its lock, its order, and nothing known of its packets.
     fn admit(&self, ue: IpAddr, order: &Order) -> io::Result<()> {
-        let mut entry = vec![0; 8];
-        write(order, &mut entry);
-        entry.resize(entry.len() + UeMarker::WORDS * 8, 0);
+        let mut entry = vec![0; 8 + ORDER + UeMarker::WORDS * 8];
+        entry[8..8 + ORDER].copy_from_slice(&words(order));
         let admitted = self.ues.update(&name(ue), &entry, MapFlags::ANY);
         admitted.map_err(|e| error_of(&e))
     }
@@ -317,8 +316,7 @@ impl Marker {
     }
 
     pub(crate) fn put(&self, ue: IpAddr, order: &Order, state: &[u64]) {
-        let mut entry = vec![0; 8];
-        write(order, &mut entry);
+        let mut entry = [[0; 8].as_slice(), &words(order)].concat();
         entry.extend(state.iter().flat_map(|word| word.to_ne_bytes()));
         let put = self.ues.update(&name(ue), &entry, MapFlags::ANY);
         put.expect("put");

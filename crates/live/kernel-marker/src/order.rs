@@ -38,11 +38,13 @@ pub(crate) fn name(ue: IpAddr) -> [u8; NAME] {
     name
 }
 
-/// Appends its words.
-pub(crate) fn write(order: &Order, to: &mut Vec<u8>) {
-    for word in order.words() {
-        to.extend(word.to_ne_bytes());
+/// Its words as they are in memory.
+pub(crate) fn words(order: &Order) -> [u8; ORDER] {
+    let mut bytes = [0; ORDER];
+    for (place, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(order.words()) {
+        *place = word.to_ne_bytes();
     }
+    bytes
 }
 
 #[cfg(test)]
@@ -72,9 +74,14 @@ mod tests {
     }
 
     #[test]
-    fn an_order_has_ten_words() {
-        let mut bytes = Vec::new();
-        write(&Order::default(), &mut bytes);
-        assert_eq!(bytes.len(), ORDER);
+    fn all_words_of_an_order_are_there() {
+        let order = Order {
+            number: 1,
+            spared: 7,
+            ..Order::default()
+        };
+        let bytes = words(&order);
+        assert_eq!(bytes[..8], 1_u64.to_ne_bytes());
+        assert_eq!(bytes[ORDER - 8..], 7_u64.to_ne_bytes());
     }
 }
