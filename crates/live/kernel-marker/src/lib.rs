@@ -12,7 +12,7 @@
 //! What is decided is the core's, to the bit: the model in C (`bpf/marker_model.h`) is compared with
 //! [`edge::marker::UeMarker`] packet by packet. `docs/algorithms/marking.md` has what else the program does.
 //!
-//! Needs Linux 5.14 (clsact) or 6.6 (tcx), `CAP_BPF`, `CAP_PERFMON` and `CAP_NET_ADMIN`.
+//! Needs Linux 6.1 (clsact) or 6.6 (tcx), `CAP_BPF`, `CAP_PERFMON` and `CAP_NET_ADMIN`.
 //!
 //! What this crate is *not*: it reads no radio report and makes no order; it holds no packet.
 #![forbid(unsafe_code)]

@@ -8,6 +8,8 @@ use std::io::{BufRead, BufReader};
 use std::net::{IpAddr, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use testing::{HANG_LIMIT, Namespace};
 
 const UE: [u8; 4] = [10, 0, 0, 2];
@@ -132,6 +134,47 @@ fn as_a_filter_too() {
     is_marked_until_dropped(CLSACT);
 }
 
+/// Packets of a UE on several processors while its orders change: all of them are in its state.
+#[test]
+fn packets_at_once_and_orders_lose_nothing() {
+    const EACH: u64 = 10_000;
+    let Some(network) = network("packets of a UE at once", TCX) else {
+        return;
+    };
+    let marker = network.attach(&ALL, TCX).expect("attached");
+    network.edge.enter(|| {
+        marker.set_order(ue(), &full()).expect("set");
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let send = || {
+                for _ in 0..EACH {
+                    let sent = network.sender.send_to(&[7; BYTES], (ue(), PORT));
+                    assert_eq!(sent.expect("sent"), BYTES);
+                }
+            };
+            let senders = [(); 3].map(|()| scope.spawn(send));
+            let orders = scope.spawn(|| {
+                let mut number = 1;
+                while !done.load(Relaxed) {
+                    number += 1;
+                    let order = Order { number, ..full() };
+                    marker.set_order(ue(), &order).expect("set");
+                }
+            });
+            for sender in senders {
+                sender.join().expect("sent");
+            }
+            done.store(true, Relaxed);
+            orders.join().expect("set");
+        });
+    });
+    let counts = marker.counts().expect("counts");
+    assert_eq!(counts.judged.of(Verdict::Young), 10);
+    assert_eq!(counts.judged.of(Verdict::MarkL4s), 3 * EACH - 10);
+    let total = marker.state(ue())[4];
+    assert_eq!(total, 3 * EACH * (28 + BYTES as u64));
+}
+
 #[test]
 fn a_successor_waits_for_the_end_of_its_predecessor() {
     let Some(network) = network("a successor of a marker", TCX) else {
@@ -182,6 +225,50 @@ fn an_interface_that_comes_back_is_found() {
     assert!(edge.enter(|| marker.refresh().expect("back")));
     assert!(!edge.enter(|| marker.refresh().expect("there")));
     assert_eq!(marker.way(), Way::Tcx);
+}
+
+/// Sends a frame twelve times, only its Ethernet header in the first piece of memory, and prints the second byte of its IP
+/// header as it leaves.
+const IN_PIECES: &str = r#"
+import socket, sys
+frame = bytes.fromhex(sys.argv[1])
+link = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+link.bind(("lo", 0))
+link.settimeout(90)
+SOL_PACKET, PACKET_VNET_HDR = 263, 15
+link.setsockopt(SOL_PACKET, PACKET_VNET_HDR, 1)
+header = bytes([0, 0, 14, 0, 0, 0, 0, 0, 0, 0])
+for _ in range(12):
+    link.send(header + frame)
+    while True:
+        seen = link.recv(70000)[len(header):]
+        if len(seen) == len(frame) and seen[26:34] == frame[26:34]:
+            break
+    print(seen[15])
+"#;
+
+#[test]
+fn headers_that_lie_in_pieces_are_read_and_marked() {
+    if !testing::has_root("headers in pieces") {
+        return;
+    }
+    let namespace = Namespace::new();
+    namespace.sh("ip link set lo up");
+    let marker = namespace.enter(|| Marker::attach("lo", &ALL).expect("attached"));
+    namespace.enter(|| marker.set_order(ue(), &full()).expect("set"));
+    let frame = super::Frame::udp(ECT_1, 6_000).v4(UE[3]);
+    let hex: String = frame.iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut python = namespace.command("python3");
+    let output = python.args(["-c", IN_PIECES, &hex]).output().expect("run");
+    assert!(output.status.success(), "{output:?}");
+    let printed = String::from_utf8(output.stdout).expect("numbers");
+    let fields: Vec<u8> = printed.lines().map(|n| n.parse().expect("one")).collect();
+    let was = frame[15];
+    assert_eq!(fields[..10], [was; 10]);
+    assert_eq!(fields[10..], [was | CE; 2]);
+    let counts = marker.counts().expect("counts");
+    assert_eq!(counts.judged.of(Verdict::MarkL4s), 2);
+    assert_eq!((counts.unwritten, counts.unjudged.malformed), (0, 0));
 }
 
 /// By which a test starts this program once more, to be killed: how it is attached.
