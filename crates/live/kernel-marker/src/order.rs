@@ -22,10 +22,11 @@ pub fn on_clock_of_kernel(order: &Order, zero: u64) -> Order {
     }
 }
 
+/// An IPv4 address is one, however it is written.
 pub(crate) fn name(ue: IpAddr) -> [u8; NAME] {
     let mut name = [0; NAME];
     let (version, address) = name.split_at_mut(4);
-    match ue {
+    match ue.to_canonical() {
         IpAddr::V4(of) => {
             version.copy_from_slice(&4_u32.to_ne_bytes());
             address[..4].copy_from_slice(&of.octets());
@@ -71,6 +72,8 @@ mod tests {
         let v6 = name("a00:1::".parse().expect("an address"));
         assert_eq!(v4[4..], v6[4..]);
         assert_ne!(v4, v6);
+        let mapped = name("::ffff:10.0.0.1".parse().expect("an address"));
+        assert_eq!(v4, mapped);
     }
 
     #[test]
