@@ -1,6 +1,6 @@
 /* Marks what leaves an interface towards UEs (tcx or clsact), or drops it early, by the orders of user space. */
 #include "kernel.h"
-#include "packet.h"
+#include "marker_packet.h"
 
 #define NEXT (-1)
 #define DROP 2
