@@ -6,6 +6,7 @@
 //!   wait     polls a condition up to a hang limit
 //!   pattern  bytes that depend on their position
 //!   namespace  a network namespace
+//!   native   a model in C, compiled for this machine
 //!   clock    the system's clock, set by a test for the programs that it starts
 //! ```
 //!
@@ -15,6 +16,7 @@
 
 mod clock;
 mod namespace;
+mod native;
 mod pattern;
 mod port;
 mod skip;
@@ -22,6 +24,7 @@ mod wait;
 
 pub use clock::StepClock;
 pub use namespace::Namespace;
+pub use native::Native;
 pub use pattern::{assert_pattern, pattern};
 pub use port::free_port;
 pub use skip::{Missing, has_root, skip};

@@ -87,6 +87,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
         ],
     ),
     ("kernel-cc", &["units", "cc", "rapid", "edge", "daemon"]),
+    ("kernel-marker", &["edge", "kernel-cc", "socket-options"]),
     (
         "pep",
         &[

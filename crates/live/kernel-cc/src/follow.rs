@@ -29,9 +29,9 @@ mod tests {
     use super::*;
     use crate::in_kernel;
     use crate::load::map_of;
-    use crate::native::Native;
     use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, ProgramInput};
     use rapid::FollowAllocation;
+    use testing::Native;
     use units::{Bytes, Packets, Rng, Streams};
 
     const CHECK: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/follow_check.bpf.o"));
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn windows_are_followed_as_the_core_does() {
-        let mut native = Native::compile("follow_check", "random");
+        let mut native = Native::compile(env!("CARGO_MANIFEST_DIR"), "follow_check", &[], "random");
         compare(3_000, |event| {
             result_of(&native.run(&to_bytes(event), 1, RESULT * 8))
         });

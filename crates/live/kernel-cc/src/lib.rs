@@ -28,8 +28,9 @@ pub mod follow;
 mod in_kernel;
 mod load;
 pub mod meld;
-#[cfg(test)]
-mod native;
+#[expect(unsafe_code, reason = "the kernel's interfaces that no safe crate has")]
+mod sys;
 pub mod wire;
 
 pub use load::{Loaded, Naming, error_of};
+pub use sys::{attach_to_egress, link_type};

@@ -1,7 +1,8 @@
 //! Loads and registers the programs.
 
 use libbpf_rs::{
-    Link, MapCore, MapHandle, Object, ObjectBuilder, PrintLevel, ProgramInput, set_print,
+    Link, MapCore, MapHandle, Object, ObjectBuilder, PrintLevel, ProgramInput, ProgramOutput,
+    set_print,
 };
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -151,22 +152,42 @@ impl Loaded {
         program.as_fd().try_clone_to_owned()
     }
 
+    /// The program of a name, to be attached by its descriptor.
+    ///
+    /// # Errors
+    /// The kernel's, or that there is no such program.
+    pub fn program_named(&self, name: &str) -> io::Result<OwnedFd> {
+        let mut programs = self.object.progs();
+        let program = programs.find(|program| program.name() == name);
+        let program = program.ok_or_else(|| io::Error::other(format!("no program {name}")))?;
+        program.as_fd().try_clone_to_owned()
+    }
+
     /// Runs a program of the section `syscall` once. What it changes of its argument is written back.
     ///
     /// # Errors
     /// The kernel's, or that there is no such program.
     pub fn run(&self, name: &str, argument: &mut [u8]) -> io::Result<u32> {
-        let program = self
-            .object
-            .progs_mut()
-            .find(|program| program.name() == name);
-        let program = program.ok_or_else(|| io::Error::other(format!("no program {name}")))?;
         let input = ProgramInput {
             context_in: Some(argument),
             ..ProgramInput::default()
         };
-        let output = program.test_run(input).map_err(|e| error_of(&e))?;
-        Ok(output.return_value)
+        Ok(self.run_with(name, input)?.return_value)
+    }
+
+    /// Runs a program on what is handed to it here.
+    ///
+    /// # Errors
+    /// The kernel's, or that there is no such program.
+    pub fn run_with<'a>(
+        &self,
+        name: &str,
+        input: ProgramInput<'a>,
+    ) -> io::Result<ProgramOutput<'a>> {
+        let mut programs = self.object.progs_mut();
+        let program = programs.find(|program| program.name() == name);
+        let program = program.ok_or_else(|| io::Error::other(format!("no program {name}")))?;
+        program.test_run(input).map_err(|e| error_of(&e))
     }
 
     /// A map of the program.

@@ -9,8 +9,8 @@ pub const SECTION: &str = "tcx/egress";
 
 #[cfg(test)]
 mod tests {
-    use crate::native::Native;
     use edge::wire::{Order, field};
+    use testing::Native;
     use units::{Rng, Streams};
 
     /// Words of the program's cases and results.
@@ -43,7 +43,7 @@ mod tests {
 
     /// What the program makes of them.
     fn answers(cases: &[Case]) -> Vec<(u16, u32)> {
-        let mut native = Native::compile("wire_check", "random");
+        let mut native = Native::compile(env!("CARGO_MANIFEST_DIR"), "wire_check", &[], "random");
         let word = |part: &[u8]| u32::from_ne_bytes(part.try_into().expect("four bytes"));
         let mut all = Vec::with_capacity(cases.len());
         // as much as a pipe holds, both ways

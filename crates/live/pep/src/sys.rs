@@ -4,7 +4,7 @@
 use rustix::mm::{MapFlags, ProtFlags};
 use socket_options::{get_bytes, set_bytes, set_int};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::AtomicU64;
 
 fn check(result: i32) -> io::Result<()> {
@@ -172,33 +172,6 @@ pub fn unsent(fd: impl AsFd) -> io::Result<u64> {
     // SAFETY: this request writes one C `int`, which lives until it returns; the descriptor is borrowed.
     check(unsafe { libc::ioctl(fd.as_fd().as_raw_fd(), SIOCOUTQNSD, &raw mut bytes) })?;
     Ok(u64::try_from(bytes).unwrap_or(0))
-}
-
-/// Has a program run for what leaves an interface, for as long as the descriptor is open (tcx, Linux 6.6).
-///
-/// # Errors
-/// The kernel's.
-pub fn attach_to_egress(program: impl AsFd, interface: u32) -> io::Result<OwnedFd> {
-    // include/uapi/linux/bpf.h: the members of `union bpf_attr` for BPF_LINK_CREATE that come first, all others zero
-    const BPF_LINK_CREATE: libc::c_long = 28;
-    const BPF_TCX_EGRESS: u32 = 47;
-    let mut attributes = [0u32; 16];
-    attributes[0] = program.as_fd().as_raw_fd().cast_unsigned();
-    attributes[1] = interface;
-    attributes[2] = BPF_TCX_EGRESS;
-    // SAFETY: the kernel reads so many bytes of the live array; both descriptors are borrowed.
-    let fd = unsafe {
-        libc::syscall(
-            libc::SYS_bpf,
-            BPF_LINK_CREATE,
-            attributes.as_ptr(),
-            size_of_val(&attributes),
-        )
-    };
-    let fd = i32::try_from(fd).map_err(io::Error::other)?;
-    check(fd.min(0))?;
-    // SAFETY: the kernel has just opened it for this process, and nothing else has it.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 /// Kernel memory that a socket's queues take, bytes: packets received and not read, and packets not

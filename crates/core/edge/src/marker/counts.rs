@@ -95,9 +95,9 @@ impl Verdict {
 pub struct Counts([u64; Verdict::ALL.len()]);
 
 impl Counts {
-    /// One more.
-    pub fn add(&mut self, verdict: Verdict) {
-        self.0[verdict as usize] += 1;
+    /// So many more packets.
+    pub fn add(&mut self, verdict: Verdict, packets: u64) {
+        self.0[verdict as usize] += packets;
     }
 
     /// Of a verdict.
@@ -121,7 +121,7 @@ mod tests {
         let mut counts = Counts::default();
         for (place, verdict) in Verdict::ALL.into_iter().enumerate() {
             assert_eq!(verdict as usize, place);
-            counts.add(verdict);
+            counts.add(verdict, 1);
         }
         let mut names = Verdict::ALL.map(Verdict::name);
         names.sort_unstable();

@@ -50,6 +50,10 @@ impl Window {
     fn sum(&self) -> u64 {
         self.now + self.before
     }
+
+    fn words(&self) -> [u64; 3] {
+        [self.epoch, self.now, self.before]
+    }
 }
 
 /// A flow, or several that share a bucket.
@@ -69,14 +73,32 @@ pub(crate) struct Bucket {
 }
 
 impl Bucket {
-    /// RFC 9000 13.4.2.1: a path on which all is marked counts as broken. True while another mark leaves three quarters
-    /// of the ECT(0) packets unmarked.
-    pub(crate) fn admits_mark(&self) -> bool {
-        (u64::from(self.marked) + 1) * 4 <= u64::from(self.ect0)
+    /// RFC 9000 13.4.2.1: a path on which all is marked counts as broken. True while so many more marks leave three
+    /// quarters of the ECT(0) packets unmarked.
+    pub(crate) fn admits_marks(&self, packets: u32) -> bool {
+        (u64::from(self.marked) + u64::from(packets)) * 4 <= u64::from(self.ect0)
     }
 
-    pub(crate) fn mark(&mut self) {
-        self.marked += 1;
+    pub(crate) fn mark(&mut self, packets: u32) {
+        self.marked += packets;
+    }
+
+    fn words(&self) -> [u64; 6] {
+        let pair = |a: u32, b: u32| {
+            let mut word = [0; 8];
+            word[..4].copy_from_slice(&a.to_ne_bytes());
+            word[4..].copy_from_slice(&b.to_ne_bytes());
+            u64::from_ne_bytes(word)
+        };
+        let [epoch, now, before] = self.window.words();
+        [
+            pair(self.tag, self.packets),
+            pair(self.ect0, self.marked),
+            self.heavy,
+            epoch,
+            now,
+            before,
+        ]
     }
 }
 
@@ -110,11 +132,21 @@ pub(crate) struct Arrival {
     /// Hash of addresses, protocol and ports.
     pub(crate) flow: u32,
     pub(crate) bytes: u64,
+    pub(crate) segments: u32,
     pub(crate) is_ect0: bool,
     pub(crate) is_l4s: bool,
 }
 
 impl Flows {
+    pub(crate) const WORDS: usize = 3 * 3 + BUCKETS * 6;
+
+    pub(crate) fn write(&self, words: &mut Vec<u64>) {
+        for window in [&self.all, &self.classic, &self.heavy] {
+            words.extend(window.words());
+        }
+        words.extend(self.buckets.iter().flat_map(Bucket::words));
+    }
+
     /// A packet of a flow has come. Gives the bucket's place.
     pub(crate) fn on_packet(&mut self, arrival: Arrival) -> usize {
         let epoch = arrival.now >> EPOCH_SHIFT;
@@ -136,8 +168,10 @@ impl Flows {
             bucket.ect0 /= 2;
             bucket.marked /= 2;
         }
-        bucket.packets += 1;
-        bucket.ect0 += u32::from(arrival.is_ect0);
+        bucket.packets += arrival.segments;
+        if arrival.is_ect0 {
+            bucket.ect0 += arrival.segments;
+        }
         bucket.window.add(epoch, arrival.bytes);
         if bucket.window.sum() * 4 * flows >= all {
             if bucket.heavy != epoch + 1 {
@@ -192,6 +226,7 @@ mod tests {
                     now: ms * MS,
                     flow: number as u32,
                     bytes: *bytes,
+                    segments: 1,
                     is_ect0: false,
                     is_l4s: true,
                 });
@@ -234,8 +269,8 @@ mod tests {
         let mut bucket = Bucket::default();
         for packets in 1..=8 {
             bucket.ect0 = packets;
-            if bucket.admits_mark() {
-                bucket.mark();
+            if bucket.admits_marks(1) {
+                bucket.mark(1);
             }
             assert_eq!(bucket.marked, packets / 4, "of {packets}");
         }
@@ -249,6 +284,7 @@ mod tests {
                 now,
                 flow,
                 bytes: 100,
+                segments: 1,
                 is_ect0: false,
                 is_l4s: false,
             });

@@ -30,6 +30,13 @@ impl Default for History {
 }
 
 impl History {
+    pub(crate) const WORDS: usize = 2 + TICKS as usize;
+
+    pub(crate) fn write(&self, words: &mut Vec<u64>) {
+        words.extend([self.total, self.tick]);
+        words.extend(self.at_tick);
+    }
+
     /// Time has come so far; it never goes back.
     pub(crate) fn advance(&mut self, now: u64) {
         let tick = now >> TICK_SHIFT;

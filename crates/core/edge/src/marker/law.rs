@@ -33,6 +33,10 @@ pub(crate) struct Pi {
 }
 
 impl Pi {
+    pub(crate) fn words(&self) -> [u64; 3] {
+        [self.base, self.last_delay, self.updated_at]
+    }
+
     /// `p' += alpha (delay - target) + beta (delay - last delay)` if an update is due.
     pub(crate) fn follow(&mut self, now: u64, delay: u64, target: u64) {
         let mut missed = now.saturating_sub(self.updated_at) / INTERVAL;
@@ -55,18 +59,28 @@ impl Pi {
 }
 
 /// Spreads events evenly (RFC 9332 appendix A.1, `recur`). What is certain happens at once.
+///
+/// An event of a super-packet counts as one of each of its segments, so that the part of segments that have one is the
+/// probability: it happens once half of them, and half a packet more, are due, and what it took in advance is made up
+/// for by later ones. For one packet this is the RFC's rule.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
-pub(crate) struct Recurrence(u64);
+pub(crate) struct Recurrence(i64);
 
 impl Recurrence {
-    pub(crate) fn is_due(&mut self, probability: u64) -> bool {
+    pub(crate) fn word(&self) -> u64 {
+        self.0.cast_unsigned()
+    }
+
+    /// `segments` from 1 to 2^16 - 1: what is due stays between -2^45 and 2^46.
+    pub(crate) fn is_due(&mut self, probability: u64, segments: u32) -> bool {
         if probability >= ONE {
             return true;
         }
-        self.0 += probability;
-        if self.0 > ONE {
-            self.0 -= ONE;
+        let segments = u64::from(segments);
+        self.0 += (probability * segments) as i64;
+        if 2 * self.0 > ((segments + 1) * ONE) as i64 {
+            self.0 -= (segments * ONE) as i64;
             return true;
         }
         false
@@ -119,8 +133,39 @@ mod tests {
     #[test]
     fn events_are_spread_evenly_and_the_certain_ones_are_all() {
         let mut events = Recurrence::default();
-        assert!((0..10).all(|_| events.is_due(ONE)));
-        let due = (0..1000).filter(|_| events.is_due(ONE / 4)).count();
+        assert!((0..10).all(|_| events.is_due(ONE, 1)));
+        let due = (0..1000).filter(|_| events.is_due(ONE / 4, 1)).count();
         assert!((249..=250).contains(&due), "{due}");
+    }
+
+    #[test]
+    fn of_segments_in_super_packets_the_same_part_has_an_event() {
+        let mut events = Recurrence::default();
+        let mut due = 0;
+        let mut all = 0;
+        for number in 0..30_000_u32 {
+            let segments = [1, 44, 3, 1, 10, 65][number as usize % 6];
+            all += segments;
+            if events.is_due(ONE / 50, segments) {
+                due += segments;
+            }
+        }
+        // what is due is never off by more than half of the largest
+        let expected = all / 50;
+        assert!(
+            (expected - 33..=expected + 33).contains(&due),
+            "{due} of {expected}"
+        );
+    }
+
+    #[test]
+    fn the_largest_super_packets_overflow_nothing() {
+        let mut events = Recurrence::default();
+        for number in 0..1_000_u64 {
+            let segments = [super::super::MAX_SEGMENTS, 1][number as usize % 2];
+            events.is_due(ONE - 1 - number, segments);
+            let due = events.word().cast_signed();
+            assert!((-(1 << 45)..=1 << 46).contains(&due), "{due}");
+        }
     }
 }

@@ -34,7 +34,7 @@ mod virtual_queue;
 pub use config::MarkerConfig;
 pub use counts::{Counts, Fate, Verdict};
 pub use order::Order;
-pub use packet::{Codepoint, Packet, UeMarker};
+pub use packet::{Codepoint, MAX_SEGMENTS, Packet, UeMarker};
 pub use report::Reporter;
 
 use crate::ConfigError;
@@ -92,7 +92,8 @@ impl Marker {
                 .decide(&ue.order, now.since_start().as_nanos(), packet),
             None => Verdict::NoReport,
         };
-        self.counts.add(verdict);
+        self.counts
+            .add(verdict, u64::from(packet.segments.clamp(1, MAX_SEGMENTS)));
         verdict
     }
 

@@ -25,3 +25,21 @@ pub struct Order {
     /// A flow that sends less than so many eighths of the drain, over the number of heavy flows, is left alone.
     pub spared: u64,
 }
+
+impl Order {
+    /// Its fields one after another, as the entry of a map has them.
+    pub const fn words(&self) -> [u64; 10] {
+        [
+            self.number,
+            self.counted_until,
+            self.valid_until,
+            self.drain,
+            self.queue,
+            self.slack,
+            self.ramp_from,
+            self.ramp_to,
+            self.target,
+            self.spared,
+        ]
+    }
+}

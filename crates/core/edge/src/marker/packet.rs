@@ -25,18 +25,32 @@ pub enum Codepoint {
     Ce = 3,
 }
 
-/// What is looked at of a packet.
+/// Segments that a super-packet has at most.
+pub const MAX_SEGMENTS: u32 = (1 << 16) - 1;
+
+/// What is looked at of a packet, or of a super-packet that will be cut into segments (GSO): these have one ECN field, and
+/// one verdict.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
     /// A hash of addresses, protocol and ports.
     pub flow: u32,
-    /// Its size with the IP header, bytes.
+    /// Its size with the IP header, bytes; of all segments, each with its headers ([`Packet::wire_bytes`]).
     pub bytes: u32,
+    /// Packets that it is on the wire, 1 to [`MAX_SEGMENTS`]; others count as the nearest.
+    pub segments: u32,
     /// Its ECN field.
     pub codepoint: Codepoint,
 }
 
-/// The state of a UE: of fixed size, some six kilobytes.
+impl Packet {
+    /// Bytes on the wire of a super-packet of so many bytes with its IP header, of which every segment has `headers`.
+    pub fn wire_bytes(length: u32, headers: u32, segments: u32) -> u32 {
+        let more = segments.clamp(1, MAX_SEGMENTS) - 1;
+        length.saturating_add(headers.saturating_mul(more))
+    }
+}
+
+/// The state of a UE: of fixed size, 3,752 bytes.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct UeMarker {
@@ -51,15 +65,31 @@ pub struct UeMarker {
 }
 
 impl UeMarker {
+    /// Its size in 64-bit words.
+    pub const WORDS: usize = 1 + VirtualQueue::WORDS + Flows::WORDS + 3 + 3;
+
+    /// All of it as 64-bit words, in the order in which it is kept: what a program in the kernel has.
+    pub fn words(&self) -> Vec<u64> {
+        let mut words = Vec::with_capacity(Self::WORDS);
+        words.push(self.last);
+        self.queue.write(&mut words);
+        self.flows.write(&mut words);
+        words.extend(self.pi.words());
+        words.extend([&self.l4s, &self.classic, &self.overload].map(Recurrence::word));
+        words
+    }
+
     /// A packet comes at `now`, ns; times that go back count as the last one.
     pub fn decide(&mut self, order: &Order, now: u64, packet: Packet) -> Verdict {
         let now = now.max(self.last);
+        let segments = packet.segments.clamp(1, MAX_SEGMENTS);
         self.last = now;
         self.queue.advance(now);
         let place = self.flows.on_packet(Arrival {
             now,
             flow: packet.flow,
             bytes: u64::from(packet.bytes),
+            segments,
             is_ect0: packet.codepoint == Codepoint::Ect0,
             is_l4s: matches!(packet.codepoint, Codepoint::Ect1 | Codepoint::Ce),
         });
@@ -71,7 +101,7 @@ impl UeMarker {
             Verdict::NoRate
         } else {
             self.queue.follow(now, order);
-            self.judge(order, now, place, packet.codepoint)
+            self.judge(order, now, place, packet.codepoint, segments)
         };
         if verdict.fate() != Fate::Drop {
             self.queue.add(u64::from(packet.bytes));
@@ -89,21 +119,28 @@ impl UeMarker {
         self.coupled() >= ONE
     }
 
-    fn judge(&mut self, order: &Order, now: u64, place: usize, codepoint: Codepoint) -> Verdict {
+    fn judge(
+        &mut self,
+        order: &Order,
+        now: u64,
+        place: usize,
+        codepoint: Codepoint,
+        segments: u32,
+    ) -> Verdict {
         let ahead = delay(self.queue.length(), order.drain);
         self.pi.follow(now, ahead, order.target);
         if self.queue.length() < queue_of(FLOOR) {
             return Verdict::Short;
         }
-        if self.flows.bucket(place).packets <= YOUNG {
+        if self.flows.bucket(place).packets - segments < YOUNG {
             return Verdict::Young;
         }
         if !self.flows.has_fair_share(place, now, order) {
             return Verdict::Sparse;
         }
         match codepoint {
-            Codepoint::Ect1 | Codepoint::Ce => self.judge_l4s(order, ahead, codepoint),
-            Codepoint::Ect0 | Codepoint::NotEct => self.judge_classic(place, codepoint),
+            Codepoint::Ect1 | Codepoint::Ce => self.judge_l4s(order, ahead, codepoint, segments),
+            Codepoint::Ect0 | Codepoint::NotEct => self.judge_classic(place, codepoint, segments),
         }
     }
 
@@ -114,9 +151,15 @@ impl UeMarker {
 
     /// By its own ramp while no classic flow fills the same queue, and by the coupled law beside one (RFC 9332 2.5.1.1:
     /// ECT(1) in the queue of the other kind): one queue cannot be short for the one and long for the other.
-    fn judge_l4s(&mut self, order: &Order, ahead: u64, codepoint: Codepoint) -> Verdict {
+    fn judge_l4s(
+        &mut self,
+        order: &Order,
+        ahead: u64,
+        codepoint: Codepoint,
+        segments: u32,
+    ) -> Verdict {
         let coupled = self.coupled();
-        if coupled >= ONE && self.overload.is_due(squared(self.pi.base)) {
+        if coupled >= ONE && self.overload.is_due(squared(self.pi.base), segments) {
             return Verdict::DropOverload;
         }
         if codepoint == Codepoint::Ce {
@@ -126,14 +169,14 @@ impl UeMarker {
             true => 0,
             false => ramp(ahead, order.ramp_from, order.ramp_to),
         };
-        match self.l4s.is_due(own.max(coupled)) {
+        match self.l4s.is_due(own.max(coupled), segments) {
             true => Verdict::MarkL4s,
             false => Verdict::Undue,
         }
     }
 
-    fn judge_classic(&mut self, place: usize, codepoint: Codepoint) -> Verdict {
-        if !self.classic.is_due(squared(self.pi.base)) {
+    fn judge_classic(&mut self, place: usize, codepoint: Codepoint, segments: u32) -> Verdict {
+        if !self.classic.is_due(squared(self.pi.base), segments) {
             return Verdict::Undue;
         }
         if codepoint == Codepoint::NotEct {
@@ -143,10 +186,10 @@ impl UeMarker {
             return Verdict::DropOverload;
         }
         let bucket = self.flows.bucket(place);
-        if !bucket.admits_mark() {
+        if !bucket.admits_marks(segments) {
             return Verdict::Capped;
         }
-        bucket.mark();
+        bucket.mark(segments);
         Verdict::MarkClassic
     }
 }

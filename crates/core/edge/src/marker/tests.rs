@@ -26,6 +26,7 @@ fn packet(flow: u32, codepoint: Codepoint) -> Packet {
     Packet {
         flow,
         bytes: 1_500,
+        segments: 1,
         codepoint,
     }
 }
@@ -326,14 +327,14 @@ proptest! {
     #[test]
     fn any_reports_and_packets_have_a_verdict_that_is_allowed(
         orders in prop::collection::vec(any_order(), 1..6),
-        packets in prop::collection::vec((any_number(), 0..8_u32, any::<u32>(), codepoint()), 1..200),
+        packets in prop::collection::vec(((any_number(), 0..8_u32), any::<u32>(), any::<u32>(), codepoint()), 1..200),
     ) {
         let mut ue = UeMarker::default();
         let mut now = 0_u64;
-        for (n, (step, flow, bytes, codepoint)) in packets.into_iter().enumerate() {
+        for (n, ((step, flow), bytes, segments, codepoint)) in packets.into_iter().enumerate() {
             now = if n % 16 == 0 { step } else { now.saturating_add(step % (50 * MS)) };
             let order = orders[n % orders.len()];
-            let verdict = ue.decide(&order, now, Packet { flow, bytes, codepoint });
+            let verdict = ue.decide(&order, now, Packet { flow, bytes, segments, codepoint });
             match verdict.fate() {
                 Fate::Mark => prop_assert!(
                     matches!(codepoint, Codepoint::Ect0 | Codepoint::Ect1),
@@ -367,7 +368,7 @@ proptest! {
         let mut now = 0;
         for (step, bytes, flow, codepoint) in load {
             now += step;
-            let verdict = ue.decide(&order, now, Packet { flow, bytes, codepoint });
+            let verdict = ue.decide(&order, now, Packet { flow, bytes, segments: 1, codepoint });
             if verdict == Verdict::DropOverload {
                 prop_assert!(ue.is_overloaded());
                 prop_assert_ne!(codepoint, Codepoint::NotEct);

@@ -27,6 +27,13 @@ pub(crate) struct VirtualQueue {
 }
 
 impl VirtualQueue {
+    pub(crate) const WORDS: usize = 3 + History::WORDS;
+
+    pub(crate) fn write(&self, words: &mut Vec<u64>) {
+        words.extend([self.length, self.at, self.applied]);
+        self.passed.write(words);
+    }
+
     /// Time passes, whatever the reports.
     pub(crate) fn advance(&mut self, now: u64) {
         self.passed.advance(now);

@@ -7,10 +7,10 @@ mod replay;
 use super::words::{self, to_bytes};
 use crate::in_kernel;
 use crate::load::map_of;
-use crate::native::Native;
 use cc::meld::{Acked, Config, Discriminator, LossDecision, Order, Reason, State, Variant};
 use cc::{LossKind, LossSample, RadioState};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, ProgramInput};
+use testing::Native;
 use units::{BitRate, Bytes, Duration, Instant, Rng, Streams};
 
 const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/meld_check.bpf.o"));
@@ -447,7 +447,10 @@ fn compare_random(model: &mut dyn Model, sequences: u64) {
 
 #[test]
 fn random_sequences_are_decided_the_same() {
-    compare_random(&mut Native::compile("meld_check", "random"), 700);
+    compare_random(
+        &mut Native::compile(env!("CARGO_MANIFEST_DIR"), "meld_check", &[], "random"),
+        700,
+    );
 }
 
 #[test]

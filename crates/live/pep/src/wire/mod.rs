@@ -25,7 +25,7 @@ use crate::config::{Config, Interception as Way, Onward, WanActuator};
 use crate::error::PepError;
 use crate::registry::lock;
 use crate::slots::{SLOTS, Slot, Slots};
-use crate::sys::{self, SharedWords};
+use crate::sys::SharedWords;
 use edge::wire::Order;
 use interfaces::Interface;
 use kernel_cc::{Loaded, wire as program};
@@ -156,9 +156,10 @@ impl Wire {
     }
 
     fn attach(&self, interface: Interface) -> io::Result<(Interface, OwnedFd)> {
-        let link = sys::attach_to_egress(&self.program, interface.index).map_err(|error| {
-            io::Error::new(error.kind(), format!("{}: {error}", interface.name))
-        })?;
+        let link =
+            kernel_cc::attach_to_egress(&self.program, interface.index).map_err(|error| {
+                io::Error::new(error.kind(), format!("{}: {error}", interface.name))
+            })?;
         Ok((interface, link))
     }
 

@@ -169,7 +169,7 @@ fn probes_that_are_no_updates_are_answered() {
     assert_eq!(wire.updates(), updates);
     let segments = |of: &OwnedFd| socket_options::tcp_info(of).expect("a connection").segs_in;
     let before = segments(&pair.near);
-    sys::send_window_probe(&pair.near).expect("sent");
+    crate::sys::send_window_probe(&pair.near).expect("sent");
     testing::wait_until("the probe is answered", || segments(&pair.near) > before);
     // one that is an update is not: nothing is wrong with it
     let before = segments(&pair.near);

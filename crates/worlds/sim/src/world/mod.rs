@@ -261,6 +261,7 @@ impl World {
             let packet = marker::Packet {
                 flow: handle.flow() as u32,
                 bytes: handle.wire_bytes().get() as u32,
+                segments: 1,
                 codepoint: match handle.ecn() {
                     Ecn::NotEct => Codepoint::NotEct,
                     Ecn::Ect1 => Codepoint::Ect1,

@@ -363,7 +363,10 @@ fn compare_downloads(model: &mut dyn Model, test: &str) {
 #[test]
 fn downloads_over_recorded_cells_are_decided_the_same() {
     let test = "downloads_over_recorded_cells_are_decided_the_same";
-    compare_downloads(&mut Native::compile("meld_check", "replay"), test);
+    compare_downloads(
+        &mut Native::compile(env!("CARGO_MANIFEST_DIR"), "meld_check", &[], "replay"),
+        test,
+    );
 }
 
 #[test]

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 /// The running program.
-pub(crate) struct Native {
+#[derive(Debug)]
+pub struct Native {
     child: Child,
     input: Option<ChildStdin>,
     output: ChildStdout,
@@ -13,6 +14,7 @@ pub(crate) struct Native {
 }
 
 /// A folder that is removed.
+#[derive(Debug)]
 struct Folder(PathBuf);
 
 impl Drop for Folder {
@@ -23,19 +25,24 @@ impl Drop for Folder {
 }
 
 impl Native {
-    /// Of `bpf/PROGRAM.c`, by a name of the test.
-    pub(crate) fn compile(program: &str, name: &str) -> Self {
+    /// Of `bpf/PROGRAM.c` in a crate's folder, by a name of the test; other folders with headers are named from the crate's.
+    ///
+    /// # Panics
+    /// If it cannot be compiled.
+    pub fn compile(of_crate: &str, program: &str, headers: &[&str], name: &str) -> Self {
         let folder = format!("brimful-{program}-{name}-{}", std::process::id());
         let folder = Folder(std::env::temp_dir().join(folder));
         std::fs::create_dir_all(&folder.0).expect("a folder");
         let compiled = folder.0.join(program);
-        let source = format!("bpf/{program}.c");
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(source);
+        let of_crate = Path::new(of_crate);
+        let source = of_crate.join(format!("bpf/{program}.c"));
+        let headers = headers.iter().map(|folder| of_crate.join(folder));
         // what C leaves undefined ends the program
         let status = Command::new("clang")
             .args(["-O2", "-Wall", "-Werror", "-fsanitize=undefined"])
             .args(["-fsanitize-trap=undefined", "-o"])
             .args([&compiled, &source])
+            .args(headers.flat_map(|folder| ["-I".into(), folder.into_os_string()]))
             .status();
         assert!(status.expect("clang").success());
         let mut child = Command::new(compiled)
@@ -53,7 +60,10 @@ impl Native {
     }
 
     /// What so many events resulted in, each of so many bytes; no more of both than a pipe holds.
-    pub(crate) fn run(&mut self, events: &[u8], count: usize, each: usize) -> Vec<u8> {
+    ///
+    /// # Panics
+    /// If it did what C leaves undefined.
+    pub fn run(&mut self, events: &[u8], count: usize, each: usize) -> Vec<u8> {
         let input = self.input.as_mut().expect("open");
         input.write_all(events).expect("it takes events");
         let mut bytes = vec![0; count * each];

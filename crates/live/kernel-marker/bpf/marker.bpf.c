@@ -1,0 +1,119 @@
+/* Marks what leaves an interface towards UEs (tcx or clsact), or drops it early, by the orders of user space. */
+#include "kernel.h"
+#include "marker_packet.h"
+
+#define NEXT (-1)
+#define DROP 2
+#define RECOMPUTE_CSUM 1
+
+/* CE in the traffic class of IPv4, with the checksum that goes with it (RFC 1624, equation 3): one write, so that there is
+ * never one without the other. Bytes are as they are in the packet: sums of one's complement do not depend on their order. */
+INLINE long mark_ipv4(struct __sk_buff *skb, struct headers *h)
+{
+	u32 was = h->first[0] & 0xffff;
+	u32 is = was | 0x0300;
+	u32 sum = (~(h->first[2] >> 16) & 0xffff) + (~was & 0xffff) + is;
+
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	h->first[0] |= is;
+	h->first[2] = (h->first[2] & 0xffff) | (~sum & 0xffff) << 16;
+	return skb_store_bytes(skb, h->at, h->first, sizeof(h->first), 0);
+}
+
+INLINE long mark_ipv6(struct __sk_buff *skb, const struct headers *h, u32 second)
+{
+	u8 byte = second | 0x30;
+
+	return skb_store_bytes(skb, h->at + 1, &byte, 1, RECOMPUTE_CSUM);
+}
+
+INLINE long mark(struct __sk_buff *skb, struct headers *h)
+{
+	if (h->ue.version == 4)
+		return mark_ipv4(skb, h);
+	return mark_ipv6(skb, h, h->first[0] >> 8 & 0xff);
+}
+
+INLINE int judge_packet(struct __sk_buff *skb, struct headers *h, struct counts *count)
+{
+	struct packet packet = { .flow = h->flow, .codepoint = h->ecn };
+	struct ue *ue = map_lookup(&ues, &h->ue);
+	u32 verdict;
+	u64 now;
+
+	packet.segments = segments_of(skb, h);
+	packet.bytes = wire_bytes(h->length, h->own, packet.segments);
+	if (h->is_fragment)
+		count->fragments += packet.segments;
+	if (!ue) {
+		count->of[NO_REPORT] += packet.segments;
+		return NEXT;
+	}
+	now = now_ns();
+	spin_lock(&ue->lock);
+	verdict = decide(&ue->marker, &ue->order, now, &packet);
+	spin_unlock(&ue->lock);
+	if (verdict < VERDICTS)
+		count->of[verdict] += packet.segments;
+	if (is_drop(verdict))
+		return DROP;
+	if (is_mark(verdict) && mark(skb, h))
+		count->unwritten += packet.segments;
+	return NEXT;
+}
+
+SEC("tc")
+int mark_packet(struct __sk_buff *skb)
+{
+	u32 zero = 0;
+	struct choices *chosen = map_lookup(&choices, &zero);
+	struct counts *count = map_lookup(&counts, &zero);
+	struct headers h = {};
+
+	if (!chosen || !count)
+		return NEXT;
+	switch (take_apart(skb, chosen, &h)) {
+	case JUDGED:
+		return judge_packet(skb, &h, count);
+	case MALFORMED:
+		count->malformed++;
+		return NEXT;
+	case OWN_TCP:
+		count->own_tcp += skb->gso_segs ? skb->gso_segs : 1;
+		return NEXT;
+	default:
+		count->not_ip++;
+		return NEXT;
+	}
+}
+
+/* Takes the orders of letters over. Gives how many UEs have no entry. */
+SEC("tc")
+int take_letters(struct __sk_buff *skb)
+{
+	u32 zero = 0, missing = 0, i;
+	struct letters *all = map_lookup(&letters, &zero);
+
+	if (!all)
+		return 0;
+	for (i = 0; i < LETTERS; i++) {
+		struct letter *letter = &all->letter[i];
+		struct ue *ue;
+
+		if (i >= all->count)
+			break;
+		ue = map_lookup(&ues, &letter->ue);
+		letter->is_missing = !ue;
+		if (!ue) {
+			missing++;
+			continue;
+		}
+		spin_lock(&ue->lock);
+		ue->order = letter->order;
+		spin_unlock(&ue->lock);
+	}
+	return missing;
+}
+
+char program_license[] SEC("license") = "Dual MIT/GPL";

@@ -1,0 +1,38 @@
+//! Marking what is not split, in the kernel: the packet side of [`edge::marker`] as a program where packets leave
+//! towards the UEs.
+//!
+//! ```text
+//!   user space                          kernel
+//!   edge::marker::Reporter
+//!     -> Order -> [`Marker`] -- map --> program at the interface's egress (tcx, or clsact)
+//!                                         packet: UE, flow, bytes, ECN -> forward, mark, drop
+//!                    counts  <- map --'
+//! ```
+//!
+//! What is decided is the core's, to the bit: the model in C (`bpf/marker_model.h`) is compared with
+//! [`edge::marker::UeMarker`] packet by packet. `docs/algorithms/marking.md` has what else the program does.
+//!
+//! Needs Linux 6.1 (clsact) or 6.6 (tcx), `CAP_BPF`, `CAP_PERFMON` and `CAP_NET_ADMIN`.
+//!
+//! What this crate is *not*: it reads no radio report and makes no order; it holds no packet.
+#![forbid(unsafe_code)]
+
+mod attachment;
+mod claim;
+mod counts;
+#[cfg(test)]
+mod differential;
+mod error;
+mod interface;
+mod marker;
+mod order;
+mod settings;
+#[cfg(test)]
+mod tests;
+
+pub use attachment::Way;
+pub use counts::{Counts, Unjudged};
+pub use error::MarkerError;
+pub use marker::Marker;
+pub use order::on_clock_of_kernel;
+pub use settings::Settings;
