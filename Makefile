@@ -126,8 +126,8 @@ fuzz: setup  ## every fuzz target for a minute (nightly features by RUSTC_BOOTST
 traces: build  ## make the shipped traces again
 	@scripts/make-traces
 
-book: setup  ## the guide, as a book of HTML pages in target/book
-	@scripts/book
+book: setup  ## the guide, as a book of HTML pages in target/book, with the crates' rustdoc
+	@CARGO="$(CARGO)" scripts/book
 
 .PHONY: packages
 packages: setup web wheel  ## Debian package and wheel in dist/; the former checked by lintian and, as root, installed and purged

@@ -148,6 +148,7 @@ def _made(
             "--seed": source["seed"],
             "--repeats": source["repeats"],
             "--trace": source["trace"],
+            "--uplink-trace": source["uplink_trace"],
             "--trace-offset": source["trace_offset"],
             "--threads": how["threads"],
             "--lab-scale": scale,

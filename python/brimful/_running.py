@@ -37,6 +37,7 @@ def run(
     seed: int | None = None,
     repeats: int | None = None,
     trace: str | os.PathLike[str] | None = None,
+    uplink_trace: str | os.PathLike[str] | None = None,
     trace_offset: str | None = None,
     threads: int | None = None,
     out: str | os.PathLike[str] | None = None,
@@ -50,8 +51,9 @@ def run(
     """Runs a scenario with all its repeats; a list of results if it has a sweep.
 
     `set` sets knobs or keys by their dotted path; `seed` is that of the first repeat; `trace`
-    replaces the scenario's radio trace, and `trace_offset` ("60 s" or "random") is where in it the run
-    begins; `threads` run at the same time (one for each core) and
+    replaces the scenario's radio trace (a folder: each of its traces, one value of an interval being a
+    trace), `uplink_trace` is what the cell's uplink carries, and `trace_offset` ("60 s" or "random") is
+    where in them the run begins; `threads` run at the same time (one for each core) and
     change no result; `out` is a folder for the results, written whole or not at all; `progress`
     shows a bar: always, never, or (None) on a terminal; `controllers` are classes derived from
     `Controller` by name, for flows with `cc = "python:NAME"`; `queues` are classes derived from
@@ -64,7 +66,7 @@ def run(
 
     Raises `ScenarioError` for what the command line refuses, `RunError` for a run that fails.
     """
-    source = Source.of(scenario, set, seed, repeats, trace, trace_offset)
+    source = Source.of(scenario, set, seed, repeats, trace, uplink_trace, trace_offset)
     scale = _whole("lab_scale", lab_scale, 1, 2**32 - 1)
     made = how(threads, out, progress, controllers, queues, scheduler)
     outcomes: Sequence[Outcome]
@@ -84,6 +86,7 @@ def compare(
     seed: int | None = None,
     repeats: int | None = None,
     trace: str | os.PathLike[str] | None = None,
+    uplink_trace: str | os.PathLike[str] | None = None,
     trace_offset: str | None = None,
     threads: int | None = None,
     out: str | os.PathLike[str] | None = None,
@@ -98,7 +101,7 @@ def compare(
 
     The first is the one that ratios refer to. All else as in `run`.
     """
-    source = Source.of(scenario, set, seed, repeats, trace, trace_offset)
+    source = Source.of(scenario, set, seed, repeats, trace, uplink_trace, trace_offset)
     axes = [(key, [text(value, key) for value in _values(key, vary[key])]) for key in vary]
     if not axes:
         raise ScenarioError("nothing to compare: give vary={KEY: [A, B, ...]}")
@@ -155,6 +158,7 @@ class Source:
         seed: int | None,
         repeats: int | None,
         trace: str | os.PathLike[str] | None,
+        uplink_trace: str | os.PathLike[str] | None,
         trace_offset: str | None,
     ) -> Source:
         """Checks what only Python can get wrong."""
@@ -176,6 +180,7 @@ class Source:
             "seed": _whole("seed", seed, 0, _MAX_SEED),
             "repeats": _whole("repeats", repeats, 1, _MAX_REPEATS),
             "trace": None if trace is None else os.fspath(trace),
+            "uplink_trace": None if uplink_trace is None else os.fspath(uplink_trace),
             "trace_offset": trace_offset,
         }
         return cls(settings, made)

@@ -147,6 +147,7 @@ def sweep(
     seed: int | None = None,
     repeats: int | None = None,
     trace: str | os.PathLike[str] | None = None,
+    uplink_trace: str | os.PathLike[str] | None = None,
     trace_offset: str | None = None,
     retry_failed: bool = False,
     progress: bool | None = None,
@@ -169,7 +170,9 @@ def sweep(
     if engine == "local" and address is not None:
         raise ScenarioError("address is that of a Ray cluster: add engine='ray'")
     workers = _whole("workers", workers, 1, 2**20)
-    source = Source.of(scenario, {**(set or {}), **_axes(grid)}, seed, repeats, trace, trace_offset)
+    source = Source.of(
+        scenario, {**(set or {}), **_axes(grid)}, seed, repeats, trace, uplink_trace, trace_offset
+    )
     own = given(controllers, queues, scheduler)
     plan: SweepPlan = source.with_keys(lambda: SweepPlan(source.settings, own))
     folder = Path(out) if out is not None else Path("results") / f"{plan.name}-sweep"

@@ -25,6 +25,7 @@ def main() -> int:
     parser.add_argument("file")
     parser.add_argument("--set", action="append", default=[], type=_pair)
     parser.add_argument("--trace")
+    parser.add_argument("--uplink-trace")
     parser.add_argument("--trace-offset")
     parser.add_argument("--seed", type=int)
     parser.add_argument("--repeats", type=int)
@@ -44,6 +45,7 @@ def main() -> int:
             seed=given.seed,
             repeats=given.repeats,
             trace=given.trace,
+            uplink_trace=given.uplink_trace,
             trace_offset=given.trace_offset,
             retry_failed=given.retry_failed,
         )

@@ -7,8 +7,8 @@ use crate::watching::Watching;
 use ::reproduce::{Choice, File, Plan, SYSTEMS};
 use pyo3::prelude::*;
 use runner::{
-    Engine, Error, Finished, Origin, OutputFolder, Setting, Stop, VERSION, World, check_seeds,
-    combinations, label, single, write,
+    Engine, Error, Finished, Origin, OutputFolder, OverTraces, Setting, Stop, VERSION, World,
+    check_seeds, combinations, label, single, write,
 };
 use scenario::{Overrides, Point, RunResult, Summary};
 use std::num::NonZeroUsize;
@@ -26,6 +26,7 @@ pub(crate) struct Source {
     seed: Option<u64>,
     repeats: Option<u32>,
     trace: Option<PathBuf>,
+    uplink_trace: Option<PathBuf>,
     trace_offset: Option<String>,
 }
 
@@ -36,6 +37,7 @@ impl Source {
         Overrides {
             set,
             trace: self.trace.clone(),
+            uplink_trace: self.uplink_trace.clone(),
             trace_offset: self.trace_offset.clone(),
             seed: self.seed,
             repeats: self.repeats,
@@ -52,20 +54,23 @@ impl Source {
         plan.map_err(|error| Error::input(&error))
     }
 
-    fn load(&self, more: &[Setting]) -> Result<Vec<Point>, Error> {
-        let overrides = self.overrides(more);
-        let points = match &self.text {
-            Some(text) => scenario::load_text(&self.file, text, &overrides),
-            None => scenario::load(Path::new(&self.file), &overrides),
+    /// All its points, over each trace of a folder if that is given.
+    fn load(&self, more: &[Setting]) -> Result<OverTraces, Error> {
+        let load = |overrides: &Overrides| match &self.text {
+            Some(text) => scenario::load_text(&self.file, text, overrides),
+            None => scenario::load(Path::new(&self.file), overrides),
         };
-        points.map_err(|error| Error::input(&error))
+        let over = OverTraces::load(&self.overrides(more), load);
+        over.map_err(|error| Error::input(&error))
     }
 
     /// What is changed, for the reader of a report.
     fn changes(&self) -> Vec<Setting> {
         let mut changes = self.set.clone();
-        let trace = self.trace.iter();
-        changes.extend(trace.map(|trace| ("trace".to_owned(), trace.display().to_string())));
+        for (name, trace) in [("trace", &self.trace), ("uplink-trace", &self.uplink_trace)] {
+            let trace = trace.iter().map(|trace| trace.display().to_string());
+            changes.extend(trace.map(|trace| (name.to_owned(), trace)));
+        }
         let offset = self.trace_offset.iter();
         changes.extend(offset.map(|offset| ("trace-offset".to_owned(), offset.clone())));
         changes
@@ -89,6 +94,14 @@ pub(crate) struct How {
 }
 
 impl How {
+    /// Passes on how many traces there are, and the notes.
+    fn pass_notes_over(&self, py: Python<'_>, over: &OverTraces) -> PyResult<()> {
+        if let Some(note) = over.note() {
+            self.note.call1(py, (note,))?;
+        }
+        self.pass_notes(py, over.points())
+    }
+
     /// Passes the notes on once each, before anything runs.
     fn pass_notes(&self, py: Python<'_>, points: &[Point]) -> PyResult<()> {
         let mut passed: Vec<&str> = Vec::new();
@@ -135,17 +148,31 @@ impl How {
     }
 }
 
+/// The results of points over their traces; `label` takes the number of a point's first version.
+fn finished(
+    over: &OverTraces,
+    runs: Vec<Vec<RunResult>>,
+    label: impl Fn(usize) -> String,
+) -> Vec<Finished> {
+    let (traces, mut runs) = (over.traces(), runs.into_iter());
+    let versions = over.points().chunks(traces).enumerate();
+    let finished = versions.filter_map(|(number, versions)| {
+        let runs = versions.iter().cloned().zip(runs.by_ref()).collect();
+        Finished::over_traces(label(number * traces), World::Sim, runs)
+    });
+    finished.collect()
+}
+
 /// Runs all points of a scenario.
 #[pyfunction]
 pub(crate) fn run(py: Python<'_>, source: Source, how: How) -> PyResult<Vec<Outcome>> {
-    let points = py.detach(|| source.load(&[])).map_err(raised)?;
-    how.pass_notes(py, &points)?;
-    how.make(py, &points, |runs, folder| {
-        let finished: Vec<Finished> = points
-            .iter()
-            .zip(runs)
-            .map(|(point, runs)| Finished::new(label(&point.axes), World::Sim, point.clone(), runs))
-            .collect();
+    let over = py.detach(|| source.load(&[])).map_err(raised)?;
+    how.pass_notes_over(py, &over)?;
+    how.make(py, over.points(), |runs, folder| {
+        let finished = finished(&over, runs, |index| match over.points().get(index) {
+            Some(point) => label(&point.axes),
+            None => String::new(),
+        });
         if let Some(folder) = folder {
             let settings = source.changes();
             let origin = Origin {
@@ -174,25 +201,26 @@ pub(crate) fn compare(
 ) -> PyResult<Compared> {
     let load = || -> Result<_, Error> {
         let variants = combinations(&vary)?;
-        let points: Result<Vec<Point>, Error> = variants
+        let overs: Result<Vec<OverTraces>, Error> = variants
             .iter()
-            .map(|settings| single(source.load(settings)?, &source.file))
-            .collect();
-        let points = points?;
-        check_seeds(&points, &variants)?;
-        Ok((variants, points))
-    };
-    let (variants, points) = py.detach(load).map_err(raised)?;
-    how.pass_notes(py, &points)?;
-    how.make(py, &points, |runs, folder| {
-        let finished: Vec<Finished> = variants
-            .iter()
-            .zip(&points)
-            .zip(runs)
-            .map(|((settings, point), runs)| {
-                Finished::new(label(settings), World::Sim, point.clone(), runs)
+            .map(|settings| {
+                let over = source.load(settings)?;
+                single(over.firsts(), &source.file)?;
+                Ok(over)
             })
             .collect();
+        let over = OverTraces::joined(overs?)
+            .ok_or_else(|| Error::Input("there is nothing to compare".to_owned()))?;
+        check_seeds(&over.firsts(), &variants)?;
+        Ok((variants, over))
+    };
+    let (variants, over) = py.detach(load).map_err(raised)?;
+    how.pass_notes_over(py, &over)?;
+    how.make(py, over.points(), |runs, folder| {
+        let finished = finished(&over, runs, |index| {
+            let settings = variants.get(index / over.traces());
+            settings.map_or(String::new(), |settings| label(settings))
+        });
         if let Some(folder) = folder {
             let settings = source.changes();
             let origin = Origin {

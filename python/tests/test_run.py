@@ -37,6 +37,58 @@ def test_the_numbers_are_those_of_the_command_line_bit_for_bit(
     assert without_wall(ours.summary) == without_wall(json.loads(ended.stdout))
 
 
+#: An upload over a cell whose radio is the file `t`.
+OVER_TRACE = """duration = "2 s"
+[path]
+rtt = "60 ms"
+[cell]
+rat = "lte"
+bandwidth = "20 MHz"
+[ue.phone.channel]
+kind = "trace"
+file = "t"
+[flow.up]
+direction = "up"
+app = { kind = "continuous" }
+"""
+
+
+def rate(path: Path, mbps: int) -> Path:
+    path.write_text(f"time_s,rate_mbps\n0,{mbps}\n20,{mbps}\n")
+    return path
+
+
+def test_folders_of_traces_and_uplink_traces_give_the_numbers_of_the_command_line(
+    tmp_path: Path, command: Command
+) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text(OVER_TRACE)
+    folder = tmp_path / "traces"
+    folder.mkdir()
+    for mbps in (4, 8, 12):
+        rate(folder / f"{mbps}", mbps)
+    up = rate(tmp_path / "up", 2)
+    arguments = ["--trace", str(folder), "--uplink-trace", str(up), "--repeats", "2"]
+    ended = command("run", str(file), *arguments, "--json")
+    assert ended.returncode == 0, ended.stderr
+    with pytest.warns(brimful.ScenarioWarning, match="3 traces, all 2 repeats with each"):
+        ours = one(brimful.run(file, trace=folder, uplink_trace=up, repeats=2))
+    assert without_wall(ours.summary) == without_wall(json.loads(ended.stdout))
+    assert (ours.summary["unit"], ours.summary["units"]) == ("trace", 3)
+    directions = [trace["direction"] for trace in ours.summary["traces"]]
+    assert directions == ["down", "up"] * 3
+    assert ours.seeds == [1, 2] * 3
+    with pytest.warns(brimful.ScenarioWarning):
+        compared = brimful.compare(
+            file, {"flow.up.cc": ["cubic", "bbr"]}, trace=folder, uplink_trace=up, repeats=2
+        )
+    assert without_wall(compared.variants[0].summary) == without_wall(ours.summary)
+    with pytest.raises(brimful.ScenarioError, match="the folder has no traces"):
+        empty = tmp_path / "empty"
+        empty.mkdir()
+        brimful.run(file, trace=empty)
+
+
 def test_tables_are_those_of_the_parquet_files(
     wired: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -163,6 +215,7 @@ def test_refusals_are_those_of_the_command_line(tmp_path: Path, command: Command
         (["--set", "x=1"], {"set": {"x": 1}}),
         (["--trace", "t"], {"trace": "t"}),
         (["--trace-offset", "somewhere"], {"trace_offset": "somewhere"}),
+        (["--uplink-trace", "u"], {"uplink_trace": "u"}),
     ]
     for arguments, options in cases:
         ended = command("run", str(file), "--json", *arguments)

@@ -301,7 +301,7 @@ def _begin_cluster() -> tuple[int, str]:
 
 
 def _opened(scenario: dict[str, Any], folder: Path) -> tuple[SweepPlan, SweepDataset]:
-    source = Source.of(scenario, _axes(GRID), None, None, None, None)
+    source = Source.of(scenario, _axes(GRID), None, None, None, None, None)
     plan = SweepPlan(source.settings, given(None, None, None))
     return plan, SweepDataset(plan, folder / "s", False, "")
 

@@ -14,6 +14,7 @@ use crate::help::{
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use reproduce::SYSTEMS;
+use scenario::Overrides;
 use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
@@ -113,14 +114,42 @@ impl From<World> for runner::World {
 }
 
 /// Which radio trace a command plays, and from where.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct RadioArgs {
-    /// Radio trace instead of the scenario's own; `compare` takes a folder of traces
+    /// Radio trace instead of the scenario's own; run, compare and sweep take a folder of traces
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
+    /// Trace of what the cell's uplink carries: delivery opportunities, packets per tick or rates
+    #[arg(long, value_name = "FILE")]
+    pub(crate) uplink_trace: Option<PathBuf>,
     /// Where in the radio trace a run begins: a time such as "60 s", or random, by its seed
     #[arg(long, value_name = "TIME")]
     pub(crate) trace_offset: Option<String>,
+}
+
+impl RadioArgs {
+    /// These settings, with the traces.
+    pub(crate) fn overrides(&self, set: Vec<(String, String)>) -> Overrides {
+        Overrides {
+            set,
+            trace: self.trace.clone(),
+            uplink_trace: self.uplink_trace.clone(),
+            trace_offset: self.trace_offset.clone(),
+            ..Overrides::default()
+        }
+    }
+
+    /// What these options change, by their names.
+    pub(crate) fn changes(&self) -> impl Iterator<Item = (String, String)> {
+        let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+        let options = [
+            ("trace", path(&self.trace)),
+            ("uplink-trace", path(&self.uplink_trace)),
+            ("trace-offset", self.trace_offset.clone()),
+        ];
+        let given = options.into_iter();
+        given.filter_map(|(name, value)| value.map(|value| (name.to_owned(), value)))
+    }
 }
 
 /// What `run` and `compare` have in common.

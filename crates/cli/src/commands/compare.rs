@@ -1,56 +1,54 @@
 //! `brimful compare`: variants of a scenario with the same seeds.
 
 use super::run::begin;
-use super::{changes, load, notes_after, print_notes, print_notes_of, traces};
+use super::{changes, load, notes_after, print_notes, print_notes_over};
 use crate::args::{CompareArgs, ExperimentArgs, World};
 use crate::execution::Execution;
 use crate::failure::Failure;
 use crate::output::{self, Stdout, complain};
 use crate::settings::{Setting, combinations, label};
 use anyhow::anyhow;
-use runner::{Comparison, Finished, check_seeds, single};
-use scenario::{Point, RunResult};
+use runner::{Comparison, Finished, OverTraces, check_seeds, single};
 
 /// Runs all variants, prints them beside one another and writes their results.
 pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
     let options = &arguments.experiment;
     let worlds = worlds(arguments)?;
     let combinations = combinations(&arguments.vary).map_err(Failure::Input)?;
-    let traces = traces::all(options)?;
-    let over_traces = combinations
+    let variants: Result<Vec<OverTraces>, Failure> = combinations
         .iter()
-        .flat_map(|settings| traces.iter().map(move |trace| (settings, trace)));
-    let points: Result<Vec<Point>, Failure> = over_traces
-        .map(|(settings, trace)| variant(trace, settings))
+        .map(|settings| variant(options, settings))
         .collect();
-    let points = points?;
-    let firsts: Vec<Point> = points.iter().step_by(traces.len()).cloned().collect();
-    check_seeds(&firsts, &combinations)?;
-    print_notes_of(&points);
+    let over = OverTraces::joined(variants?)
+        .ok_or_else(|| Failure::Input(anyhow!("there is nothing to compare")))?;
+    check_seeds(&over.firsts(), &combinations)?;
+    print_notes_over(&over);
+    let (points, traces) = (over.points(), over.traces());
     // interruptions are listened for before there is anything to put away
-    let engine = Execution::new(options.threads, &points).with_lab_scale(options.lab_scale);
+    let engine = Execution::new(options.threads, points).with_lab_scale(options.lab_scale);
     worlds
         .iter()
-        .try_for_each(|&world| engine.check(world, &points))?;
-    let folder = begin(options, &points)?;
+        .try_for_each(|&world| engine.check(world, points))?;
+    let folder = begin(options, points)?;
     let (mut finished, mut variants) = (Vec::new(), Vec::new());
     // the simulator runs what the lab runs, where they are compared
     let simulated = match worlds.contains(&World::Lab) {
-        true => engine.in_lab(&points)?,
-        false => points.clone(),
+        true => engine.in_lab(points)?,
+        false => points.to_vec(),
     };
     let run_in = |&world| match world {
         World::Sim => engine.run(world, &simulated),
-        World::Lab => engine.run(world, &points),
+        World::Lab => engine.run(world, points),
     };
     let results: Result<Vec<_>, Failure> = worlds.iter().map(run_in).collect();
     drop(engine);
     let mut results: Vec<_> = results?.into_iter().map(Vec::into_iter).collect();
-    for (settings, points) in combinations.iter().zip(points.chunks(traces.len())) {
+    for (settings, points) in combinations.iter().zip(points.chunks(traces)) {
         for (&world, results) in worlds.iter().zip(&mut results) {
             let settings = in_world(settings, world, worlds.len());
-            let runs = points.iter().cloned().zip(results);
-            finished.extend(of_variant(label(&settings), world, runs.collect()));
+            let runs = points.iter().cloned().zip(results).collect();
+            let label = label(&settings);
+            finished.extend(Finished::over_traces(label, world.into(), runs));
             variants.push(settings);
         }
     }
@@ -98,23 +96,9 @@ fn in_world(settings: &[Setting], world: World, worlds: usize) -> Vec<Setting> {
     settings
 }
 
-/// The results of a variant, over one trace or several.
-fn of_variant(
-    label: String,
-    world: World,
-    mut runs: Vec<(Point, Vec<RunResult>)>,
-) -> Option<Finished> {
-    match runs.len() {
-        1 => {
-            let (point, runs) = runs.pop()?;
-            Some(Finished::new(label, world.into(), point, runs))
-        }
-        _ => Finished::over_traces(label, world.into(), runs),
-    }
-}
-
-/// The single point of a variant.
-fn variant(options: &ExperimentArgs, settings: &[Setting]) -> Result<Point, Failure> {
-    let points = load(options, settings)?;
-    Ok(single(points, &options.file.display().to_string())?)
+/// The single point of a variant, with each trace.
+fn variant(options: &ExperimentArgs, settings: &[Setting]) -> Result<OverTraces, Failure> {
+    let over = load(options, settings)?;
+    single(over.firsts(), &options.file.display().to_string())?;
+    Ok(over)
 }

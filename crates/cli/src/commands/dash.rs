@@ -125,13 +125,12 @@ pub(crate) fn run(arguments: &DashArgs) -> Result<(), Failure> {
 fn check_unused(arguments: &DashArgs) -> Result<(), Failure> {
     let is_given = !arguments.set.is_empty()
         || arguments.seed.is_some()
-        || arguments.radio.trace.is_some()
-        || arguments.radio.trace_offset.is_some();
+        || arguments.radio.changes().next().is_some();
     // what is missing is printed by the process that opens it
     match is_given && arguments.path.exists() {
         false => Ok(()),
         true => Err(Failure::Input(anyhow!(
-            "{}: --set, --seed, --trace and --trace-offset are for a scenario file, and this is none",
+            "{}: --set, --seed, --trace, --uplink-trace and --trace-offset are for a scenario file, and this is none",
             arguments.path.display()
         ))),
     }
@@ -140,11 +139,8 @@ fn check_unused(arguments: &DashArgs) -> Result<(), Failure> {
 /// Begins to run the scenario, and gives what it measures; refuses what cannot be run.
 fn simulate(arguments: &DashArgs) -> Result<Feed, Failure> {
     let overrides = Overrides {
-        set: settings::all(&arguments.set)?,
-        trace: arguments.radio.trace.clone(),
-        trace_offset: arguments.radio.trace_offset.clone(),
         seed: arguments.seed,
-        repeats: None,
+        ..arguments.radio.overrides(settings::all(&arguments.set)?)
     };
     let points = scenario::load(&arguments.path, &overrides).map_err(Failure::input)?;
     let [point] = points.as_slice() else {

@@ -122,11 +122,8 @@ fn shell(arguments: &ShellArgs) -> Result<(), Failure> {
 /// The single point of the scenario.
 fn load(arguments: &ShellArgs) -> Result<Experiment, Failure> {
     let overrides = Overrides {
-        set: settings::all(&arguments.set)?,
-        trace: arguments.radio.trace.clone(),
-        trace_offset: arguments.radio.trace_offset.clone(),
         seed: arguments.seed,
-        repeats: None,
+        ..arguments.radio.overrides(settings::all(&arguments.set)?)
     };
     let mut points = scenario::load(&arguments.file, &overrides).map_err(Failure::input)?;
     if points.len() > 1 {
@@ -224,8 +221,8 @@ fn story(experiment: &Experiment, result: &RunResult) -> String {
         let from = trace.offsets_s.first().copied().unwrap_or_default();
         let _ = write!(
             text,
-            "\n  {}: {} of {:.0} s, recorded on: {}; from {from:.3} s (--trace-offset)",
-            trace.ue, trace.file, trace.duration_s, trace.recorded_on
+            "\n  {} {}: {} of {:.0} s, recorded on: {}; from {from:.3} s (--trace-offset)",
+            trace.ue, trace.direction, trace.file, trace.duration_s, trace.recorded_on
         );
     }
     let mut line = |queue: &QueueResult| {

@@ -16,14 +16,13 @@ mod show;
 mod sweep;
 mod top;
 mod trace;
-mod traces;
 pub(crate) mod tunnel;
 
 use crate::args::{Command, ExperimentArgs};
 use crate::failure::Failure;
 use crate::output::complain;
 use crate::settings::{self, Setting};
-use runner::Finished;
+use runner::{Finished, OverTraces};
 use scenario::{Overrides, Point};
 
 /// Runs a command.
@@ -55,23 +54,28 @@ fn overrides(arguments: &ExperimentArgs, more: &[Setting]) -> Result<Overrides, 
     let mut set = settings::all(&arguments.set)?;
     set.extend_from_slice(more);
     Ok(Overrides {
-        set,
-        trace: arguments.radio.trace.clone(),
-        trace_offset: arguments.radio.trace_offset.clone(),
         seed: arguments.seed,
         repeats: arguments.repeats,
+        ..arguments.radio.overrides(set)
     })
 }
 
-/// Reads the scenario with its options.
-fn load(arguments: &ExperimentArgs, more: &[Setting]) -> Result<Vec<Point>, Failure> {
+/// Reads the scenario with its options, over each trace of a folder if they name one.
+fn load(arguments: &ExperimentArgs, more: &[Setting]) -> Result<OverTraces, Failure> {
     let overrides = overrides(arguments, more)?;
-    scenario::load(&arguments.file, &overrides).map_err(Failure::input)
+    let load = |overrides: &Overrides| scenario::load(&arguments.file, overrides);
+    OverTraces::load(&overrides, load).map_err(Failure::input)
 }
 
 /// Prints on stderr, once each, what will be done otherwise than was requested.
 fn print_notes_of(points: &[Point]) {
     print_notes(points.iter().flat_map(|point| &point.notes));
+}
+
+/// The same of points over traces, and how many these are.
+fn print_notes_over(over: &OverTraces) {
+    print_notes(over.note().iter());
+    print_notes_of(over.points());
 }
 
 /// What only the runs have shown.
@@ -99,11 +103,6 @@ fn changes(arguments: &ExperimentArgs) -> Vec<Setting> {
         .iter()
         .filter_map(|text| settings::set(text).ok())
         .collect();
-    if let Some(trace) = &arguments.radio.trace {
-        changes.push(("trace".to_owned(), trace.display().to_string()));
-    }
-    if let Some(offset) = &arguments.radio.trace_offset {
-        changes.push(("trace-offset".to_owned(), offset.clone()));
-    }
+    changes.extend(arguments.radio.changes());
     changes
 }

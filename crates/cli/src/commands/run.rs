@@ -1,6 +1,6 @@
 //! `brimful run`: a scenario, all points of its sweep.
 
-use super::{changes, dash, load, notes_after, print_notes, print_notes_of};
+use super::{changes, dash, load, notes_after, print_notes, print_notes_over};
 use crate::args::{ExperimentArgs, RunArgs, World};
 use crate::execution::Execution;
 use crate::failure::Failure;
@@ -20,28 +20,34 @@ pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
     let (record, listen) = (arguments.record.as_deref(), arguments.dash);
     let arguments = &arguments.experiment;
     let world = only_world(arguments)?;
-    let points = load(arguments, &[])?;
+    let over = load(arguments, &[])?;
+    let (points, traces) = (over.points(), over.traces());
     if record.is_some() {
-        check_recorded(&points)?;
+        check_recorded(points)?;
     }
-    print_notes_of(&points);
+    print_notes_over(&over);
     // interruptions are listened for before there is anything to put away
-    let mut engine = Execution::new(arguments.threads, &points).with_lab_scale(arguments.lab_scale);
-    engine.check(world, &points)?;
-    let folder = begin(arguments, &points)?;
+    let mut engine = Execution::new(arguments.threads, points).with_lab_scale(arguments.lab_scale);
+    engine.check(world, points)?;
+    let folder = begin(arguments, points)?;
     if let Some(record) = record {
         engine.record(record);
     }
     let _shown = listen
-        .map(|listen| show(&mut engine, world, listen, &points))
+        .map(|listen| show(&mut engine, world, listen, points))
         .transpose()?;
     let mut stdout = Stdout::default();
     let (mut kept, mut noted) = (Kept::default(), BTreeSet::new());
     let batch = engine.batch(points.first().map_or(1, |p| p.experiment.repeats));
-    for batch in points.chunks(batch) {
-        for (point, runs) in batch.iter().zip(engine.run(world, batch)?) {
-            let finished = Finished::new(label(&point.axes), world.into(), point.clone(), runs);
-            let text = shown(&finished, arguments.json, points.len() > 1)?;
+    for batch in points.chunks(batch.next_multiple_of(traces)) {
+        let mut runs = engine.run(world, batch)?.into_iter();
+        for versions in batch.chunks(traces) {
+            let label = label(&versions[0].axes);
+            let runs = versions.iter().cloned().zip(runs.by_ref()).collect();
+            let Some(finished) = Finished::over_traces(label, world.into(), runs) else {
+                continue;
+            };
+            let text = shown(&finished, arguments.json, points.len() > traces)?;
             engine.aside(|| stdout.print(&text))?;
             noted.extend(notes_after(&finished).cloned());
             if folder.is_some() {

@@ -5,7 +5,6 @@ use crate::failure::Failure;
 use crate::output::print;
 use crate::settings;
 use runner::{axes_json, json, pretty};
-use scenario::Overrides;
 use serde_json::Value;
 
 /// Runs a command on scenario files.
@@ -18,12 +17,7 @@ pub(crate) fn run(command: &ScenarioCommand) -> Result<(), Failure> {
 
 /// One JSON object; for a sweep an array of them, each with its place on the axes.
 fn show(arguments: &ShowArgs) -> Result<(), Failure> {
-    let overrides = Overrides {
-        set: settings::all(&arguments.set)?,
-        trace: arguments.radio.trace.clone(),
-        trace_offset: arguments.radio.trace_offset.clone(),
-        ..Overrides::default()
-    };
+    let overrides = arguments.radio.overrides(settings::all(&arguments.set)?);
     let points = scenario::load(&arguments.file, &overrides).map_err(Failure::input)?;
     let mut shown = Vec::new();
     for point in &points {

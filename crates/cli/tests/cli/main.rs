@@ -8,6 +8,7 @@ mod dash;
 mod folder;
 mod help;
 mod json;
+mod over_traces;
 mod pep;
 #[path = "../../../live/rnis-server/tests/service/processes.rs"]
 mod processes;

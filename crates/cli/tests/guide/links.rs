@@ -2,6 +2,7 @@
 
 use super::{Page, none, pages, root};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 #[test]
@@ -32,6 +33,7 @@ fn every_link_leads_somewhere() {
         .iter()
         .map(|p| (p.name.as_str(), anchors(p)))
         .collect();
+    let crates = library_crates();
     let mut faults = Vec::new();
     let mut seen = 0;
     for page in &pages {
@@ -47,7 +49,15 @@ fn every_link_leads_somewhere() {
                 fault("leaves the project");
                 continue;
             };
-            if !root().join(&target).exists() {
+            if let Some(page) = target.strip_prefix("docs/rustdoc/") {
+                // made by `make book` of the library crates
+                if !crates
+                    .iter()
+                    .any(|name| page == format!("{}/index.html", name.replace('-', "_")))
+                {
+                    fault("is no library crate");
+                }
+            } else if !root().join(&target).exists() {
                 fault("is not there");
             } else if page.name.starts_with("docs/") && !target.starts_with("docs/") {
                 fault("leaves the guide: the book has no such page; name the path as `code`");
@@ -62,6 +72,42 @@ fn every_link_leads_somewhere() {
     }
     assert!(seen > 150, "only {seen} links were found");
     none(&faults);
+}
+
+/// The library crates of the project, but for the tests' own.
+fn library_crates() -> Vec<String> {
+    let folders = [
+        "crates/core",
+        "crates/worlds",
+        "crates/study",
+        "crates/live",
+    ];
+    let mut names = Vec::new();
+    for folder in folders {
+        for entry in fs::read_dir(root().join(folder)).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.join("src/lib.rs").is_file() {
+                names.extend(
+                    path.file_name()
+                        .map(|name| name.to_string_lossy().into_owned()),
+                );
+            }
+        }
+    }
+    names.sort();
+    names
+}
+
+#[test]
+fn the_page_of_the_crates_has_all_of_them() {
+    let page = Page::read(&root().join("docs/library.md"));
+    let listed = links(&page).into_iter().filter_map(|(_, to)| {
+        let name = to.strip_prefix("rustdoc/")?.strip_suffix("/index.html")?;
+        Some(name.replace('_', "-"))
+    });
+    let mut listed: Vec<String> = listed.collect();
+    listed.sort();
+    assert_eq!(listed, library_crates());
 }
 
 #[test]

@@ -48,6 +48,39 @@ fn folders_are_served_and_quiet_prints_nothing() {
     assert_eq!(done.status.code(), Some(128 + 9));
 }
 
+/// Over an uplink that carries nothing no connection comes about; over one of 5 Mbit/s an upload gets through.
+#[test]
+fn an_uplink_trace_drives_what_the_ue_sends() {
+    if !has_root("an_uplink_trace_drives_what_the_ue_sends") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let trace = |name: &str, mbps: u32| {
+        let path = folder.path().join(name);
+        let text = format!("time_s,rate_mbps\n0,{mbps}\n600,{mbps}\n");
+        std::fs::write(&path, text).expect("a trace");
+        path.display().to_string()
+    };
+    let (some, none) = (trace("some", 5), trace("none", 0));
+    let upload = "head -c 70000 /dev/zero | curl -sS -T - http://server/up";
+    let done = output(shell(&["--uplink-trace", &some], upload));
+    assert_eq!(
+        stdout(&done).trim(),
+        "70000 bytes received",
+        "{}",
+        stderr(&done)
+    );
+    let report = stderr(&done);
+    assert!(
+        report.contains(&format!("phone up: {some} of 1200 s")),
+        "{report}"
+    );
+    let waiting = "curl -sS --connect-timeout 2 http://server/1k";
+    let done = output(shell(&["--uplink-trace", &none], waiting));
+    // no connection within the time
+    assert_eq!(done.status.code(), Some(28), "{}", stderr(&done));
+}
+
 #[test]
 fn what_cannot_be_run_is_an_error_of_one_line() {
     if !has_root("what_cannot_be_run_is_an_error_of_one_line") {

@@ -2,6 +2,7 @@
 
 use crate::config::{
     BearerConfig, CellConfig, Rat, RlcMode, SchedulerKind, SubBands, UeConfig, UplinkLink,
+    UplinkSource,
 };
 use queue::Capacity;
 use rnis::McsTable;
@@ -261,16 +262,37 @@ pub(crate) fn ues(config: &CellConfig, ues: &[UeConfig]) -> Result<(), ConfigErr
     if let Some(pair) = rntis.windows(2).find(|pair| pair[0] == pair[1]) {
         return Err(ConfigError::SameRnti { rnti: pair[0] });
     }
-    let is_measured = config.uplink.link != UplinkLink::FixedMcs;
-    if let Some(ue) = ues.iter().find(|ue| is_measured && ue.uplink.is_none()) {
-        return Err(ConfigError::Ue {
-            rnti: ue.rnti.0,
-            field: "its uplink",
-            value: "without a channel".to_owned(),
-            allowed: "a channel, or uplink blocks of a fixed MCS".to_owned(),
-        });
-    }
+    let link = config.uplink.link;
+    ues.iter()
+        .try_for_each(|ue| check_uplink_source(link, ue))?;
     ues.iter().try_for_each(check_ue)
+}
+
+/// That a UE's uplink follows what the cell's uplink link requires.
+fn check_uplink_source(link: UplinkLink, ue: &UeConfig) -> Result<(), ConfigError> {
+    let (value, allowed) = match (link, &ue.uplink) {
+        (UplinkLink::FixedMcs, _)
+        | (UplinkLink::PowerHeadroom | UplinkLink::Ns3, Some(UplinkSource::Sinr(_)))
+        | (UplinkLink::Recorded, Some(UplinkSource::Recorded(_))) => return Ok(()),
+        (UplinkLink::PowerHeadroom | UplinkLink::Ns3, None) => (
+            "without a channel",
+            "a channel, or uplink blocks of a fixed MCS",
+        ),
+        (UplinkLink::PowerHeadroom | UplinkLink::Ns3, Some(_)) => {
+            ("what was recorded", "an SINR where there is a link budget")
+        }
+        (UplinkLink::Recorded, None) => (
+            "without a recording",
+            "one, or uplink blocks of a fixed MCS",
+        ),
+        (UplinkLink::Recorded, Some(_)) => ("an SINR", "what was recorded"),
+    };
+    Err(ConfigError::Ue {
+        rnti: ue.rnti.0,
+        field: "its uplink",
+        value: value.to_owned(),
+        allowed: allowed.to_owned(),
+    })
 }
 
 fn check_ue(ue: &UeConfig) -> Result<(), ConfigError> {

@@ -2,6 +2,7 @@
 
 use core::net::IpAddr;
 use queue::{Capacity, QueueConfig};
+use radio::trace::CellParameters;
 use radio::{BlerFamily, Channel, Load, PrbGroups, UplinkChannel};
 use rnis::{CellId, McsTable, Rnti};
 use units::{BitRate, Duration, Hertz, Mcs, Prb};
@@ -183,10 +184,13 @@ pub enum UplinkLink {
     /// least, and the MCS is the robust one ([`UplinkChannel::robust_mcs`]) of the worst of them, as the SINR was
     /// measured with the power spread over the whole carrier.
     Ns3,
+    /// So many bytes for the whole carrier in each slot, free of errors and headers, as was recorded. An uplink slot of
+    /// a TDD pattern carries what was recorded since the one before: the pattern changes when bytes go, not how many.
+    Recorded,
 }
 
 impl UplinkLink {
-    /// Names of the last two in files.
+    /// Names of those with a link budget in files.
     pub const MCS_FROM: [&'static str; 2] = ["power-headroom", "ns3"];
 }
 
@@ -298,12 +302,39 @@ impl CellConfig {
     pub fn uplink_groups(&self) -> PrbGroups {
         self.groups_of(self.uplink.n_prb)
     }
+    /// What playing a trace of the downlink needs of the cell.
+    pub fn trace_parameters(&self) -> CellParameters {
+        CellParameters {
+            table: self.mcs_table,
+            n_prb: self.n_prb,
+            slot_duration: self.rat.slot_duration(),
+            layers: self.layers,
+            data_re_per_prb: self.data_re_per_prb,
+        }
+    }
+    /// The same of the uplink.
+    pub fn uplink_trace_parameters(&self) -> CellParameters {
+        CellParameters {
+            n_prb: self.uplink.n_prb,
+            layers: 1,
+            ..self.trace_parameters()
+        }
+    }
     fn groups_of(&self, n_prb: Prb) -> PrbGroups {
         match self.rat {
             Rat::Lte => PrbGroups::lte(n_prb.get()),
             Rat::Nr { .. } => PrbGroups::nr(n_prb.get()),
         }
     }
+}
+
+/// What a UE's uplink follows.
+pub enum UplinkSource {
+    /// An SINR ([`UplinkLink::PowerHeadroom`], [`UplinkLink::Ns3`]).
+    Sinr(Box<dyn UplinkChannel>),
+    /// Opportunities of the whole uplink carrier ([`UplinkLink::Recorded`]); in any other state of the channel's link
+    /// nothing can be sent.
+    Recorded(Box<dyn Channel>),
 }
 
 /// One UE of a cell.
@@ -315,7 +346,7 @@ pub struct UeConfig {
     /// Its downlink channel.
     pub channel: Box<dyn Channel>,
     /// Its uplink, where [`UplinkConfig::link`] asks for one.
-    pub uplink: Option<Box<dyn UplinkChannel>>,
+    pub uplink: Option<UplinkSource>,
     /// Its bearers, at least one.
     pub bearers: Vec<BearerConfig>,
 }

@@ -104,6 +104,14 @@ impl Frame {
         }
         slot
     }
+    /// The slot after the last uplink slot before `slot`; the first of all if there is none.
+    pub(crate) fn after_uplink_before(&self, slot: SlotNumber) -> SlotNumber {
+        let mut from = slot;
+        while from > 0 && !self.is_uplink(from - 1) {
+            from -= 1;
+        }
+        from
+    }
     /// Slots after which the pattern repeats.
     pub(crate) fn period(&self) -> u64 {
         self.downlink.len().max(1) as u64
@@ -160,6 +168,7 @@ mod tests {
         assert_eq!(frame.downlink_between(3, 9), (10 + 42 + 10, 5));
         assert_eq!(frame.next_downlink(4), 5);
         assert_eq!(frame.next_uplink(5), 9);
+        assert_eq!([4, 9].map(|slot| frame.after_uplink_before(slot)), [0, 5]);
         assert!((frame.downlink_share() - 52.0 / 70.0).abs() < 1e-12);
     }
 

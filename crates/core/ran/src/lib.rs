@@ -49,7 +49,7 @@ pub use cell::Cell;
 pub use check::ConfigError;
 pub use config::{
     Background, BearerConfig, CellConfig, Combining, HarqConfig, QueuesConfig, Rat, RlcAmConfig,
-    RlcMode, SchedulerKind, SubBands, UeConfig, UplinkConfig, UplinkLink,
+    RlcMode, SchedulerKind, SubBands, UeConfig, UplinkConfig, UplinkLink, UplinkSource,
 };
 pub use output::{Direction, DropReason, Layer, Output, UeIndex};
 pub use stats::{

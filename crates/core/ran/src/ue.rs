@@ -1,7 +1,7 @@
 //! What the cell keeps for each UE and each bearer.
 
 use crate::check::ConfigError;
-use crate::config::{BearerConfig, Rat, UeConfig};
+use crate::config::{BearerConfig, Rat, UeConfig, UplinkSource};
 use crate::frame::{Frame, SlotNumber};
 use crate::mac::harq::Harq;
 use crate::mac::scheduler::Average;
@@ -13,7 +13,7 @@ use crate::timers::EntityId;
 use core::net::IpAddr;
 use core::ops::Range;
 use queue::{DisciplineConfig, Packet, QueueConfig};
-use radio::{Channel, ChannelState, SubBands, UplinkChannel};
+use radio::{Channel, ChannelState, Link, SubBands, UplinkChannel};
 use rnis::Rnti;
 use units::{Bytes, Instant, Rng};
 
@@ -51,6 +51,33 @@ pub(crate) struct UeUplink {
     pub(crate) harq: Harq,
 }
 
+/// The uplink of one UE, where what it carries was recorded.
+pub(crate) struct RecordedUplink {
+    channel: Box<dyn Channel>,
+    /// The last uplink slot that was read, and its bytes.
+    last: Option<(SlotNumber, u64)>,
+}
+
+impl RecordedUplink {
+    /// Bytes of the whole carrier in an uplink slot, which is not before any read earlier: those since the uplink slot
+    /// before it.
+    pub(crate) fn bytes(&mut self, frame: &Frame, slot: SlotNumber) -> u64 {
+        if let Some((read_for, bytes)) = self.last
+            && read_for == slot
+        {
+            return bytes;
+        }
+        let from = frame.after_uplink_before(slot);
+        let time = frame.slot() * (slot + 1 - from);
+        let bytes = match self.channel.state(frame.start(from), time).link {
+            Link::Opportunity { bytes, .. } => bytes.get(),
+            Link::Mcs { .. } | Link::Outage => 0,
+        };
+        self.last = Some((slot, bytes));
+        bytes
+    }
+}
+
 /// Uplink access of one UE.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grant {
@@ -79,6 +106,7 @@ pub(crate) struct Ue {
     pub(crate) ip: Option<IpAddr>,
     pub(crate) channel: UeChannel,
     pub(crate) uplink: Option<UeUplink>,
+    pub(crate) recorded: Option<RecordedUplink>,
     pub(crate) sdap: QfiMap,
     /// Its bearers in the cell's list.
     pub(crate) bearers: Range<usize>,
@@ -94,6 +122,20 @@ impl Ue {
     /// `rngs` are for HARQ of the downlink and of the uplink.
     pub(crate) fn new(config: UeConfig, first_bearer: usize, rngs: [Rng; 2]) -> Self {
         let [rng, uplink_rng] = rngs;
+        let (uplink, recorded) = match config.uplink {
+            None => (None, None),
+            Some(UplinkSource::Sinr(channel)) => {
+                let harq = Harq::new(uplink_rng);
+                (Some(UeUplink { channel, harq }), None)
+            }
+            Some(UplinkSource::Recorded(channel)) => (
+                None,
+                Some(RecordedUplink {
+                    channel,
+                    last: None,
+                }),
+            ),
+        };
         Self {
             rnti: config.rnti,
             ip: config.ip,
@@ -102,10 +144,8 @@ impl Ue {
                 last: None,
                 accounted: 0,
             },
-            uplink: config.uplink.map(|channel| UeUplink {
-                channel,
-                harq: Harq::new(uplink_rng),
-            }),
+            uplink,
+            recorded,
             sdap: QfiMap::new(&config.bearers),
             bearers: first_bearer..first_bearer + config.bearers.len(),
             harq: Harq::new(rng),

@@ -7,7 +7,8 @@
 //! silent for the inactivity time. With configured grants (a request period of zero) it may send in
 //! the next uplink slot at any time. Opportunities of different UEs lie in successive slots.
 //!
-//! Blocks have the configured MCS and are free of errors, or follow the link budget of each UE: its power is spread
+//! Blocks have the configured MCS and are free of errors, or carry what was recorded of the whole carrier (by PRBs, where
+//! several UEs share it; without headers, which what was recorded had already), or follow the link budget of each UE: its power is spread
 //! over the PRBs that it is granted, of which it is granted as few as carry what it has, or as many as carry the most
 //! ([`UplinkLink::Ns3`] has another rule). A block lies on adjoining PRBs (SC-FDMA); where the carrier has groups, its
 //! SINR is that of the groups across which it lies. Retransmissions come first, on as many PRBs as before, but adaptive:
@@ -120,7 +121,7 @@ impl<P: Packet + Send> Cell<P> {
             if self.ues[ue as usize].grant.usable_from > slot {
                 continue;
             }
-            let demand = self.demand(now, ue as usize, Direction::Uplink, false);
+            let demand = self.uplink_demand(now, ue as usize);
             if demand == 0 {
                 self.uplink.pending.remove(ue as usize);
                 continue;
@@ -129,7 +130,7 @@ impl<P: Packet + Send> Cell<P> {
             let need = match self.config.uplink.link {
                 UplinkLink::Ns3 => Some(all),
                 _ => self
-                    .allocation(now, ue as usize, demand, all)
+                    .allocation(slot, ue as usize, demand, all)
                     .map(|it| it.prb),
             };
             candidates.extend(need.map(|need| Candidate::new(ue, need, 0, 0.0)));
@@ -165,9 +166,9 @@ impl<P: Packet + Send> Cell<P> {
         let mut first = self.config.uplink.n_prb.get() - free;
         for candidate in candidates.iter().filter(|c| c.prb > 0) {
             let ue = candidate.ue as usize;
-            let demand = self.demand(now, ue, Direction::Uplink, false);
+            let demand = self.uplink_demand(now, ue);
             // on fewer PRBs than it needs, another MCS may be right
-            if let Some(allocation) = self.allocation(now, ue, demand, candidate.prb) {
+            if let Some(allocation) = self.allocation(slot, ue, demand, candidate.prb) {
                 self.send_uplink_block(now, slot, ue, first, allocation);
             }
             first += candidate.prb;
@@ -192,7 +193,9 @@ impl<P: Packet + Send> Cell<P> {
                 break;
             }
             if let Some(mcs) = self.worst_mcs(now, ue, first, prb) {
-                self.send_uplink_block(now, slot, ue, first, Allocation { prb, mcs });
+                let bytes = self.tables.uplink_bytes(mcs, prb);
+                let mcs = Some(mcs);
+                self.send_uplink_block(now, slot, ue, first, Allocation { prb, mcs, bytes });
                 first += prb;
                 turn = Some(candidate.ue);
             }
@@ -260,12 +263,39 @@ impl<P: Packet + Send> Cell<P> {
         taken
     }
 
+    /// Bytes that all that a UE has to send would need.
+    fn uplink_demand(&self, now: Instant, ue: usize) -> u64 {
+        let is_bare = self.config.uplink.link == UplinkLink::Recorded;
+        self.demand(now, ue, Direction::Uplink, is_bare)
+    }
+
     /// PRBs, at most `max`, and MCS with which a UE sends so many bytes, or as many as it can; none where it cannot.
-    fn allocation(&mut self, now: Instant, ue: usize, bytes: u64, max: u16) -> Option<Allocation> {
+    fn allocation(
+        &mut self,
+        slot: SlotNumber,
+        ue: usize,
+        bytes: u64,
+        max: u16,
+    ) -> Option<Allocation> {
+        let now = self.frame.start(slot);
+        if let Some(recorded) = &mut self.ues[ue].recorded {
+            let all = recorded.bytes(&self.frame, slot);
+            let prb = self.tables.recorded_uplink_prbs_for(bytes, all).min(max);
+            let bytes = self.tables.recorded_uplink_bytes(all, prb);
+            return (bytes > 0).then_some(Allocation {
+                prb,
+                mcs: None,
+                bytes,
+            });
+        }
         let Some(uplink) = &mut self.ues[ue].uplink else {
             let mcs = self.config.uplink.mcs;
             let prb = self.tables.uplink_prbs_for(mcs, bytes).min(max);
-            return Some(Allocation { prb, mcs });
+            return Some(Allocation {
+                prb,
+                mcs: Some(mcs),
+                bytes: self.tables.uplink_bytes(mcs, prb),
+            });
         };
         if uplink.harq.busy >= u32::from(self.config.harq.processes) {
             return None;
@@ -283,20 +313,11 @@ impl<P: Packet + Send> Cell<P> {
         slot: SlotNumber,
         ue: usize,
         first: u16,
-        Allocation { prb, mcs }: Allocation,
+        Allocation { prb, mcs, bytes }: Allocation,
     ) {
-        let bytes = self.tables.uplink_bytes(mcs, prb);
+        let is_bare = mcs.is_none();
         let block = self.blocks.start(ue as u32, Direction::Uplink, prb);
-        self.fill(
-            now,
-            ue,
-            Direction::Uplink,
-            block,
-            Room {
-                bytes,
-                is_bare: false,
-            },
-        );
+        self.fill(now, ue, Direction::Uplink, block, Room { bytes, is_bare });
         if self.blocks.get(block).chunks.is_empty() {
             self.blocks.put(block);
             return;
@@ -306,7 +327,7 @@ impl<P: Packet + Send> Cell<P> {
         stats.block_bytes += Bytes::new(bytes);
         let sinr = self.uplink_sinr(now, ue, first, prb);
         let stats = &mut self.stats.ues[ue].uplink;
-        if sinr.is_some() {
+        if let (Some(_), Some(mcs)) = (sinr, mcs) {
             self.ues[ue].harq_mut(Direction::Uplink).busy += 1;
             self.blocks.get_mut(block).attempts.mcs = mcs;
             self.transmit(slot, block, prb, sinr, 0.0);
@@ -316,17 +337,18 @@ impl<P: Packet + Send> Cell<P> {
             self.arrivals.push_back((slot + self.delivery_slots, block));
         }
         self.ues[ue].grant.kept_until = Some(now + self.config.uplink.inactivity);
-        if self.demand(now, ue, Direction::Uplink, false) == 0 {
+        if self.uplink_demand(now, ue) == 0 {
             self.uplink.pending.remove(ue);
         }
     }
 }
 
-/// PRBs and MCS of an uplink block.
+/// PRBs of an uplink block, its MCS (none where what it carries was recorded) and its bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Allocation {
     prb: u16,
-    mcs: Mcs,
+    mcs: Option<Mcs>,
+    bytes: u64,
 }
 
 /// The fewest PRBs that carry so many bytes, or, where no number of them up to `max` does, those that carry the most:
@@ -342,16 +364,19 @@ fn best_allocation(
         let Some(mcs) = mcs(prb) else {
             continue;
         };
-        let carries = carried(mcs, prb);
-        let allocation = Allocation { prb, mcs };
-        if carries >= bytes {
+        let allocation = Allocation {
+            prb,
+            mcs: Some(mcs),
+            bytes: carried(mcs, prb),
+        };
+        if allocation.bytes >= bytes {
             return Some(allocation);
         }
-        if best.is_none_or(|(most, _)| carries > most) {
-            best = Some((carries, allocation));
+        if best.is_none_or(|best: Allocation| allocation.bytes > best.bytes) {
+            best = Some(allocation);
         }
     }
-    best.map(|(_, allocation)| allocation)
+    best
 }
 
 #[cfg(test)]
@@ -381,7 +406,7 @@ mod tests {
         };
         let best = |max, bytes| {
             let carried = |mcs: Mcs, prb| u64::from(mcs.get()) * u64::from(prb);
-            best_allocation(max, bytes, mcs, carried).map(|it| (it.prb, it.mcs.get()))
+            best_allocation(max, bytes, mcs, carried).map(|it| (it.prb, it.mcs.map_or(0, Mcs::get)))
         };
         assert_eq!(best(100, 8), Some((1, 10)));
         assert_eq!(best(100, 12), Some((3, 5)));

@@ -5,6 +5,7 @@ use crate::text::number;
 use crate::{Report, Variant};
 use core::fmt::Write;
 use scenario::{Summary, TraceSummary};
+use std::collections::BTreeSet;
 
 /// Most traces that are listed of a variant.
 const MAX_TRACES: usize = 8;
@@ -68,13 +69,24 @@ fn conditions(summary: &Summary) -> Vec<Condition> {
     if let Some(radio) = &summary.radio {
         add("radio", radio.clone());
     }
-    let several = summary.traces.len() > 1;
     let by_trace = summary.unit == "trace";
-    for (trace, number) in summary.traces.iter().take(MAX_TRACES).zip(1..) {
-        let of = |what: &str| match (by_trace, several) {
-            (true, _) => format!("{what} {number}"),
-            (false, true) => format!("{what} of {}", trace.ue),
-            (false, false) => what.to_owned(),
+    let users: BTreeSet<&str> = summary
+        .traces
+        .iter()
+        .map(|trace| trace.ue.as_str())
+        .collect();
+    let mut number = 0;
+    for trace in summary.traces.iter().take(MAX_TRACES) {
+        let is_uplink = trace.direction == "up";
+        // an uplink's trace is played beside the one before it
+        number += u32::from(!is_uplink);
+        let of = |what: &str| {
+            let way = if is_uplink { "uplink " } else { "" };
+            match (by_trace, users.len() > 1) {
+                (true, _) => format!("{way}{what} {number}"),
+                (false, true) => format!("{way}{what} of {}", trace.ue),
+                (false, false) => format!("{way}{what}"),
+            }
         };
         add(
             &of("trace"),

@@ -231,6 +231,7 @@ fn point(
         trace: traces.zip(experiment.trace()).map(|(f, name)| f.join(name)),
         seed: Some(extent.seed),
         repeats: Some(experiment.repeats(extent.repeats)),
+        uplink_trace: None,
         // the scenarios state where their traces begin
         trace_offset: None,
     };

@@ -1,7 +1,7 @@
 //! What became of the experiments.
 
 use crate::experiment::Experiment;
-use scenario::{ChannelSpec, Estimate, Point, RunResult, Summary, World, estimate};
+use scenario::{ChannelSpec, Estimate, Point, RunResult, Summary, TraceSpec, World, estimate};
 
 /// An experiment with its repeats.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(crate) struct Ran {
 
 fn trace(point: &Point) -> Option<String> {
     let channel = point.experiment.ues.first().map(|ue| &ue.channel);
-    let Some(ChannelSpec::Trace { path, .. }) = channel else {
+    let Some(ChannelSpec::Trace(TraceSpec { path, .. })) = channel else {
         return None;
     };
     path.file_name()

@@ -25,31 +25,15 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// Sums up.
-    pub fn new(label: String, world: World, point: Point, runs: Vec<RunResult>) -> Self {
-        let summary = Summary::of(&point.experiment, world.name(), &runs, VERSION);
-        let summary = summary.at_point(&point.axes).with_notes(&point.notes);
-        Self {
-            label,
-            world,
-            point,
-            runs,
-            summary,
-        }
-    }
-
-    /// Sums up what ran over several traces: a point and its repeats for each. One value of an interval is
-    /// a trace. None without any.
+    /// Sums up what ran over several traces, or over one: a point and its repeats for each. One value of an interval is
+    /// a trace where there are several. None without any.
     pub fn over_traces(
         label: String,
         world: World,
-        mut traces: Vec<(Point, Vec<RunResult>)>,
+        traces: Vec<(Point, Vec<RunResult>)>,
     ) -> Option<Self> {
-        for (number, (_, runs)) in traces.iter_mut().enumerate() {
-            runs.iter_mut().for_each(|run| run.unit = Some(number));
-        }
         let (points, runs): (Vec<Point>, Vec<Vec<RunResult>>) = traces.into_iter().unzip();
-        let runs = runs.concat();
+        let runs = RunResult::joined(runs);
         let mut notes: Vec<String> = Vec::new();
         for note in points.iter().flat_map(|point| &point.notes) {
             if !notes.contains(note) {
@@ -57,10 +41,9 @@ impl Finished {
             }
         }
         let experiments: Vec<_> = points.iter().map(|point| &point.experiment).collect();
-        let first = *experiments.first()?;
-        let summary = Summary::of(first, world.name(), &runs, VERSION);
-        let summary = summary.over(&experiments, &runs).with_notes(&notes);
+        let summary = Summary::over_traces(&experiments, world.name(), &runs, VERSION);
         let point = points.into_iter().next()?;
+        let summary = summary.at_point(&point.axes).with_notes(&notes);
         Some(Self {
             label,
             world,

@@ -22,6 +22,7 @@ mod finished;
 mod folder;
 mod record;
 mod simulator;
+mod traces;
 
 pub use comparison::{Comparison, MAX_VARIANTS, Variant, check_seeds, combinations, single};
 pub use engine::{Engine, Quiet, RUN_THREAD, Runner, Stop, Watch};
@@ -31,6 +32,7 @@ pub use folder::{OutputFolder, default_path};
 pub use record::Recorder;
 pub use scenario::World;
 pub use simulator::{Simulator, drive};
+pub use traces::{OverTraces, traces_note};
 
 /// A key with its value, as written.
 pub type Setting = (String, String);

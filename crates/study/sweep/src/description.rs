@@ -169,6 +169,10 @@ fn command(file: &Path, bundle: &Bundle) -> String {
     if let Some(trace) = &overrides.trace {
         let _ = write!(text, " --trace {}", quoted(&trace.display().to_string()));
     }
+    if let Some(trace) = &overrides.uplink_trace {
+        let trace = trace.display().to_string();
+        let _ = write!(text, " --uplink-trace {}", quoted(&trace));
+    }
     if let Some(offset) = &overrides.trace_offset {
         let _ = write!(text, " --trace-offset {}", quoted(offset));
     }
@@ -200,9 +204,8 @@ fn traces(bundle: &Bundle) -> Value {
 fn without_paths(value: &mut Value) {
     match value {
         Value::Object(map) => {
-            if map.get("kind").is_some_and(|kind| kind == "trace")
-                && let Some(Value::String(file)) = map.get_mut("file")
-            {
+            // no other table has such a key
+            if let Some(Value::String(file)) = map.get_mut("file") {
                 let name = Path::new(file.as_str()).file_name();
                 *file = name
                     .map(|name| name.to_string_lossy().into_owned())

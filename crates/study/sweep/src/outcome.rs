@@ -71,28 +71,46 @@ fn run_point(
         let axes = plan.axes_of(index).unwrap_or_default();
         failure(axes, 0, error.to_string())
     })?;
-    let experiment = &point.experiment;
+    let mut experiments = vec![point.experiment];
+    for trace in 1..plan.traces() {
+        let other = plan.point_over(index, trace);
+        let other = other.map_err(|error| failure(point.axes.clone(), 0, error.to_string()))?;
+        experiments.push(other.experiment);
+    }
+    let mut runs = Vec::new();
+    for experiment in &experiments {
+        runs.push(repeats(experiment, run).map_err(|error| {
+            error.and_then(|error| failure(point.axes.clone(), experiment.seed, error))
+        })?);
+    }
+    let runs = RunResult::joined(runs);
+    let experiments: Vec<&Experiment> = experiments.iter().collect();
+    Ok(PointRow {
+        point: index,
+        axes: point.axes,
+        summary: Summary::over_traces(&experiments, "sim", &runs, version),
+    })
+}
+
+/// All repeats of an experiment; the error is none if they were interrupted.
+fn repeats(experiment: &Experiment, run: &RunOne<'_>) -> Result<Vec<RunResult>, Option<String>> {
     let mut runs = Vec::new();
     for repeat in 0..u64::from(experiment.repeats) {
         let seed = experiment.seed.wrapping_add(repeat);
         let result = catch_unwind(AssertUnwindSafe(|| run(experiment, seed)));
-        let error = match result {
-            Ok(Ok(result)) => {
-                runs.push(result);
-                continue;
-            }
+        match result {
+            Ok(Ok(result)) => runs.push(result),
             Ok(Err(Unfinished::Interrupted)) => return Err(None),
-            Ok(Err(Unfinished::Failed(error))) => error,
-            Err(panic) => format!("the run with seed {seed} panicked: {}", message(&*panic)),
-        };
-        return Err(failure(point.axes, experiment.seed, error));
+            Ok(Err(Unfinished::Failed(error))) => return Err(Some(error)),
+            Err(panic) => {
+                let message = message(&*panic);
+                return Err(Some(format!(
+                    "the run with seed {seed} panicked: {message}"
+                )));
+            }
+        }
     }
-    let summary = Summary::of(experiment, "sim", &runs, version);
-    Ok(PointRow {
-        point: index,
-        axes: point.axes,
-        summary,
-    })
+    Ok(runs)
 }
 
 /// What a panic states.

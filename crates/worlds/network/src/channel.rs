@@ -2,26 +2,15 @@
 
 use crate::Error;
 use radio::moving::MovingRadio;
-use radio::trace::{CellParameters, Playback, Trace};
+use radio::trace::{Playback, Trace};
 use radio::{
     Channel, ConstantChannel, ConstantLoad, ConstantSinr, Fades, LinkAdaptation, RandomLoad,
-    SoundedUplink, UplinkChannel,
+    SoundedUplink,
 };
-use ran::{Background, CellConfig, SubBands};
-use scenario::{CellSpec, ChannelSpec, LoadSpec, UeSpec};
+use ran::{Background, CellConfig, SubBands, UplinkSource};
+use scenario::{CellSpec, ChannelSpec, LoadSpec, TraceSpec, UeSpec};
 use std::sync::Arc;
 use units::{Duration, Streams};
-
-/// The parameters of the cell that playing a trace depends on.
-fn parameters(config: &CellConfig) -> CellParameters {
-    CellParameters {
-        table: config.mcs_table,
-        n_prb: config.n_prb,
-        slot_duration: config.rat.slot_duration(),
-        layers: config.layers,
-        data_re_per_prb: config.data_re_per_prb,
-    }
-}
 
 /// The channel of a UE, in a run of this length. Its draws are those of its name: other UEs do not
 /// change them.
@@ -66,10 +55,10 @@ pub fn channel(
             let channel = LinkAdaptation::new(sinr, *adaptation);
             Box::new(channel.map_err(|e| error(e.to_string()))?)
         }
-        ChannelSpec::Trace {
+        ChannelSpec::Trace(TraceSpec {
             trace, playback, ..
-        } => trace
-            .channel(playback, &parameters(cell))
+        }) => trace
+            .channel(playback, &cell.trace_parameters())
             .map_err(|e| error(e.to_string()))?,
         ChannelSpec::Moving(moving) => {
             let streams = streams.child("ue").child(&ue.name);
@@ -91,8 +80,8 @@ pub fn channel(
     })
 }
 
-/// The uplink of a UE whose blocks have errors; none where they have not. Place, line of sight and shadowing are the
-/// downlink's; fading is so where the carrier is.
+/// What the uplink of a UE follows, beside the cell's configuration: what was recorded, or a link budget. With a budget,
+/// place, line of sight and shadowing are the downlink's; fading is so where the carrier is.
 ///
 /// # Errors
 /// What is wrong with it.
@@ -101,7 +90,18 @@ pub fn uplink(
     cell: &CellConfig,
     run: Duration,
     streams: &Streams,
-) -> Result<Option<Box<dyn UplinkChannel>>, Error> {
+) -> Result<Option<UplinkSource>, Error> {
+    if let Some(TraceSpec {
+        trace, playback, ..
+    }) = &ue.uplink
+    {
+        let channel = trace.channel(playback, &cell.uplink_trace_parameters());
+        let channel = channel.map_err(|e| Error::Channel {
+            ue: ue.name.clone(),
+            problem: e.to_string(),
+        })?;
+        return Ok(Some(UplinkSource::Recorded(channel)));
+    }
     let ChannelSpec::Moving(moving) = &ue.channel else {
         return Ok(None);
     };
@@ -128,7 +128,8 @@ pub fn uplink(
         radio.divide(cell.uplink_groups(), cell.rat.sub_carrier_spacing());
     }
     let channel = SoundedUplink::new(radio, moving.adaptation);
-    Ok(Some(Box::new(channel.map_err(|e| error(e.to_string()))?)))
+    let channel = Box::new(channel.map_err(|e| error(e.to_string()))?);
+    Ok(Some(UplinkSource::Sinr(channel)))
 }
 
 /// The load of the cell that belongs to no UE.
@@ -146,7 +147,7 @@ pub fn background(cell: &CellSpec, ues: &[UeSpec], streams: &Streams) -> Result<
             })?))
         }
         LoadSpec::Trace(trace) => {
-            let load = trace.load(&playback_of(trace, ues), &parameters(&cell.config));
+            let load = trace.load(&playback_of(trace, ues), &cell.config.trace_parameters());
             Some(load.ok_or_else(|| Error::Background {
                 problem: format!(
                     "{} does not show what others used: take a DCI log",
@@ -160,9 +161,9 @@ pub fn background(cell: &CellSpec, ues: &[UeSpec], streams: &Streams) -> Result<
 /// How the UE that the trace also drives plays it, so that both stay in time.
 fn playback_of(load: &Arc<Trace>, ues: &[UeSpec]) -> Playback {
     let of_ue = ues.iter().find_map(|ue| match &ue.channel {
-        ChannelSpec::Trace {
+        ChannelSpec::Trace(TraceSpec {
             trace, playback, ..
-        } if Arc::ptr_eq(trace, load) => Some(playback),
+        }) if Arc::ptr_eq(trace, load) => Some(playback),
         _ => None,
     });
     of_ue.cloned().unwrap_or_default()

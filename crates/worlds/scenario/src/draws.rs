@@ -1,11 +1,11 @@
 //! What the seed of a run draws.
 
 use crate::experiment::{
-    AccessSpec, AppSpec, ChannelSpec, Experiment, LinkSpec, LoadSpec, PepMode, UeSpec,
+    AccessSpec, AppSpec, ChannelSpec, Experiment, LinkSpec, LoadSpec, PepMode, TraceSpec, UeSpec,
 };
 use crate::tunnel::TunnelAccess;
 use queue::DisciplineConfig;
-use radio::trace::{Content, Playback, Trace};
+use radio::trace::Content;
 use std::borrow::Cow;
 use units::{Duration, Streams};
 
@@ -28,18 +28,12 @@ impl Experiment {
             flow.start_jitter = Duration::ZERO;
         }
         for ue in &mut drawn.ues {
-            let offset = ue.trace_offset(seed);
-            if let (
-                Some(offset),
-                ChannelSpec::Trace {
-                    playback,
-                    offset_spread,
-                    ..
-                },
-            ) = (offset, &mut ue.channel)
-            {
-                playback.offset = offset;
-                *offset_spread = Duration::ZERO;
+            let (downlink, uplink) = (ue.trace_offset(seed), ue.uplink_offset(seed));
+            if let (Some(offset), ChannelSpec::Trace(trace)) = (downlink, &mut ue.channel) {
+                trace.begin_at(offset);
+            }
+            if let (Some(offset), Some(trace)) = (uplink, &mut ue.uplink) {
+                trace.begin_at(offset);
             }
         }
         Cow::Owned(drawn)
@@ -150,29 +144,43 @@ impl Experiment {
 impl UeSpec {
     /// Where in its trace the run of this seed begins; none without a trace.
     pub fn trace_offset(&self, seed: u64) -> Option<Duration> {
-        let ChannelSpec::Trace {
-            trace,
-            playback,
-            offset_spread,
-            ..
-        } = &self.channel
-        else {
-            return None;
-        };
-        let part = Streams::new(seed)
-            .child("trace")
-            .stream(&self.name)
-            .uniform();
-        let step = step_of(trace, playback);
-        let drawn = offset_spread.mul_f64(part);
-        // a wrong tick is reported where the trace is played
-        let steps = drawn.as_nanos().checked_div(step.as_nanos()).unwrap_or(0);
-        Some(playback.offset + step * steps)
+        let trace = self.downlink_trace()?;
+        Some(trace.offset_after(trace.offset_spread.mul_f64(self.drawn_part(seed))))
     }
 
-    /// The seed draws where in its trace the run begins.
+    /// Where in its uplink's trace the run of this seed begins; none without one. Where the seed draws both, it begins
+    /// as long after its trace's beginning as the downlink does, if it lasts as long from there on: traces that were
+    /// recorded together are played together.
+    pub fn uplink_offset(&self, seed: u64) -> Option<Duration> {
+        let uplink = self.uplink.as_ref()?;
+        let part = self.drawn_part(seed);
+        let downlink = self.downlink_trace().map(|it| it.offset_spread);
+        let together = downlink.filter(|spread| !spread.is_zero());
+        let together = together.map(|spread| spread.mul_f64(part));
+        let drawn = match together {
+            Some(drawn) if drawn <= uplink.offset_spread => drawn,
+            _ => uplink.offset_spread.mul_f64(part),
+        };
+        Some(uplink.offset_after(drawn))
+    }
+
+    fn downlink_trace(&self) -> Option<&TraceSpec> {
+        match &self.channel {
+            ChannelSpec::Trace(trace) => Some(trace),
+            _ => None,
+        }
+    }
+
+    /// The part of the spread of its traces' offsets that a seed draws, 0 to 1.
+    fn drawn_part(&self, seed: u64) -> f64 {
+        let streams = Streams::new(seed).child("trace");
+        streams.stream(&self.name).uniform()
+    }
+
+    /// The seed draws where in its traces the run begins.
     fn draws_offset(&self) -> bool {
-        matches!(self.channel, ChannelSpec::Trace { offset_spread, .. } if !offset_spread.is_zero())
+        let mut traces = self.downlink_trace().into_iter().chain(&self.uplink);
+        traces.any(|trace| !trace.offset_spread.is_zero())
     }
 
     /// Its channel loses blocks at random.
@@ -182,9 +190,9 @@ impl UeSpec {
                 *bler > 0.0
             }
             ChannelSpec::ConstantSinr { .. } | ChannelSpec::Moving(_) => true,
-            ChannelSpec::Trace {
+            ChannelSpec::Trace(TraceSpec {
                 trace, playback, ..
-            } => trace.gives_mcs() && playback.bler > 0.0,
+            }) => trace.gives_mcs() && playback.bler > 0.0,
             ChannelSpec::Wired => false,
         }
     }
@@ -205,10 +213,21 @@ fn is_drawing(queue: &DisciplineConfig) -> bool {
     }
 }
 
-/// In what steps the offset into a trace is drawn.
-fn step_of(trace: &Trace, playback: &Playback) -> Duration {
-    match trace.content {
-        Content::PacketsPerTick(_) => playback.tick,
-        _ => OFFSET_STEP,
+impl TraceSpec {
+    /// The offset that is so much after the stated one, in whole steps.
+    fn offset_after(&self, drawn: Duration) -> Duration {
+        let step = match self.trace.content {
+            Content::PacketsPerTick(_) => self.playback.tick,
+            _ => OFFSET_STEP,
+        };
+        // a wrong tick is reported where the trace is played
+        let steps = drawn.as_nanos().checked_div(step.as_nanos()).unwrap_or(0);
+        self.playback.offset + step * steps
+    }
+
+    /// Has every run begin there.
+    fn begin_at(&mut self, offset: Duration) {
+        self.playback.offset = offset;
+        self.offset_spread = Duration::ZERO;
     }
 }

@@ -148,8 +148,23 @@ pub struct UeSpec {
     pub name: String,
     /// Channel.
     pub channel: ChannelSpec,
+    /// What the cell's uplink carries, as recorded; none: blocks follow the cell's configuration.
+    pub uplink: Option<TraceSpec>,
     /// Bearers; empty for a wired access.
     pub bearers: Vec<BearerConfig>,
+}
+
+/// A trace, already read, and how it is played.
+#[derive(Clone, Debug)]
+pub struct TraceSpec {
+    /// Its file.
+    pub path: PathBuf,
+    /// Its contents.
+    pub trace: Arc<radio::trace::Trace>,
+    /// How it is played.
+    pub playback: radio::trace::Playback,
+    /// The run begins by up to so much after the playback's offset, as each run's seed draws it.
+    pub offset_spread: Duration,
 }
 
 /// A UE's channel.
@@ -180,17 +195,8 @@ pub enum ChannelSpec {
         /// What an interferer that comes and goes does to it.
         fades: Option<radio::FadeConfig>,
     },
-    /// Driven by a trace, already read.
-    Trace {
-        /// Its file.
-        path: PathBuf,
-        /// Its contents.
-        trace: Arc<radio::trace::Trace>,
-        /// How it is played.
-        playback: radio::trace::Playback,
-        /// The run begins by up to so much after the playback's offset, as each run's seed draws it.
-        offset_spread: Duration,
-    },
+    /// Driven by a trace.
+    Trace(TraceSpec),
     /// Worked out from place and movement.
     Moving(Arc<MovingSpec>),
     /// A wired access has no channel.

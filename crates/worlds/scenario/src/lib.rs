@@ -36,6 +36,7 @@ mod result;
 mod source;
 mod statistics;
 mod summary;
+mod trace_folder;
 mod tunnel;
 mod variants;
 mod world;
@@ -45,7 +46,7 @@ pub use error::{Problem, ScenarioError};
 pub use experiment::{
     AccessSpec, AppSpec, CUSTOM_PREFIX, CcSpec, CdbeSpec, CellSpec, ChannelSpec, Direction,
     EcnSpec, Experiment, FlowSpec, LinkSpec, LoadSpec, MeldSpec, OutageSpec, PathSpec, PepMode,
-    PepSpec, ReportSpec, TcpSpec, Transport, UeSpec, WindowControl, is_custom,
+    PepSpec, ReportSpec, TcpSpec, TraceSpec, Transport, UeSpec, WindowControl, is_custom,
 };
 pub use keys::{Fallback, Key, Kind, Range, Section, keys, markdown};
 pub use load::Embedded;

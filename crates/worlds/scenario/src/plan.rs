@@ -21,6 +21,8 @@ pub struct Plan {
     /// As long as the axes are: made once.
     axes: Vec<SweepAxis>,
     traces: Mutex<Traces>,
+    /// The traces of a folder, each of which every point is run with; empty unless the command line names one.
+    over: Vec<PathBuf>,
     overrides: Overrides,
     origin: Origin,
 }
@@ -50,6 +52,11 @@ pub struct Bundle {
     files: BTreeMap<PathBuf, String>,
     set: Vec<(String, String)>,
     trace: Option<PathBuf>,
+    /// The files where `trace` is a folder.
+    #[serde(default)]
+    over: Vec<PathBuf>,
+    #[serde(default)]
+    uplink_trace: Option<PathBuf>,
     #[serde(default)]
     trace_offset: Option<String>,
     seed: Option<u64>,
@@ -64,7 +71,7 @@ impl Plan {
     /// [`ScenarioError`]: the first fault, with its place.
     pub fn load(path: &Path, overrides: &Overrides) -> Result<Self, ScenarioError> {
         let document = load::file(path, None)?;
-        Self::new(document, overrides, Origin::File(path.to_owned()))?.checked()
+        Self::new(document, overrides, Origin::File(path.to_owned()), None)?.checked()
     }
 
     /// As [`Plan::load`], of a text. It must not name files.
@@ -73,7 +80,7 @@ impl Plan {
     /// As [`Plan::load`].
     pub fn load_str(text: &str, overrides: &Overrides) -> Result<Self, ScenarioError> {
         let document = load::string(text)?;
-        Self::new(document, overrides, Origin::Text(text.to_owned()))?.checked()
+        Self::new(document, overrides, Origin::Text(text.to_owned()), None)?.checked()
     }
 
     /// As [`crate::load_text`]: a text that stands for a file in the working directory.
@@ -86,7 +93,7 @@ impl Plan {
             name: name.to_owned(),
             text: text.to_owned(),
         };
-        Self::new(document, overrides, origin)?.checked()
+        Self::new(document, overrides, origin, None)?.checked()
     }
 
     /// The plan that a bundle was made of, whether or not its files are here.
@@ -102,18 +109,24 @@ impl Plan {
         let overrides = Overrides {
             set: bundle.set,
             trace: bundle.trace,
+            uplink_trace: bundle.uplink_trace,
             trace_offset: bundle.trace_offset,
             seed: bundle.seed,
             repeats: bundle.repeats,
         };
-        Self::new(document, &overrides, bundle.origin)
+        Self::new(document, &overrides, bundle.origin, Some(bundle.over))
     }
 
     fn new(
         mut document: Document,
         overrides: &Overrides,
         origin: Origin,
+        over: Option<Vec<PathBuf>>,
     ) -> Result<Self, ScenarioError> {
+        let over = match over {
+            Some(over) => over,
+            None => folder(overrides)?,
+        };
         let variants = Variants::new(&mut document, overrides, MAX_PLANNED_POINTS);
         let variants = variants.map_err(|fault| fault.locate(&document.sources))?;
         let traces = Mutex::new(traces(&mut document, overrides));
@@ -122,6 +135,7 @@ impl Plan {
             document,
             variants,
             traces,
+            over,
             overrides: overrides.clone(),
             origin,
         })
@@ -134,6 +148,9 @@ impl Plan {
         };
         for index in checked {
             self.point(index)?;
+        }
+        for trace in 1..self.traces() {
+            self.point_over(0, trace)?;
         }
         let traces = self.traces.lock().unwrap_or_else(PoisonError::into_inner);
         let used = check_instead(&traces);
@@ -166,7 +183,12 @@ impl Plan {
         Ok(variant.axes)
     }
 
-    /// A point, by its number.
+    /// How many traces every point is run with: those of a folder, or one.
+    pub fn traces(&self) -> usize {
+        self.over.len().max(1)
+    }
+
+    /// A point, by its number; where there are several traces, with the first.
     ///
     /// # Panics
     /// If there is no such point.
@@ -174,10 +196,27 @@ impl Plan {
     /// # Errors
     /// As [`Plan::load`].
     pub fn point(&self, index: u64) -> Result<Point, ScenarioError> {
+        self.point_over(index, 0)
+    }
+
+    /// A point with one of the traces, both by their numbers.
+    ///
+    /// # Panics
+    /// If there is no such point, or no such trace.
+    ///
+    /// # Errors
+    /// As [`Plan::load`].
+    pub fn point_over(&self, index: u64, trace: usize) -> Result<Point, ScenarioError> {
         assert!(index < self.points(), "there is no point {index}");
+        assert!(trace < self.traces(), "there is no trace {trace}");
         let make = || -> Checked<Point> {
             let variant = self.variants.point(index)?;
             let mut traces = self.traces.lock().unwrap_or_else(PoisonError::into_inner);
+            if let (Some(file), Some((path, _))) =
+                (self.over.get(trace), &mut traces.downlink.given)
+            {
+                path.clone_from(file);
+            }
             let (point, warnings) = one(&self.document, &mut traces, variant)?;
             let mut points = [point];
             note_warnings(&mut points, core::slice::from_ref(&warnings), &warnings);
@@ -210,6 +249,7 @@ impl Plan {
         let Overrides {
             set,
             trace,
+            uplink_trace,
             trace_offset,
             seed,
             repeats,
@@ -219,11 +259,22 @@ impl Plan {
             files,
             set,
             trace,
+            over: self.over.clone(),
+            uplink_trace,
             trace_offset,
             seed,
             repeats,
         })
     }
+}
+
+/// The traces, where the command line names a folder of them.
+fn folder(overrides: &Overrides) -> Result<Vec<PathBuf>, ScenarioError> {
+    let all = overrides.over_traces()?;
+    Ok(match all.len() {
+        1 => Vec::new(),
+        _ => all.into_iter().filter_map(|one| one.trace).collect(),
+    })
 }
 
 impl core::fmt::Debug for Plan {
@@ -253,6 +304,7 @@ impl Bundle {
         Overrides {
             set: self.set.clone(),
             trace: self.trace.clone(),
+            uplink_trace: self.uplink_trace.clone(),
             trace_offset: self.trace_offset.clone(),
             seed: self.seed,
             repeats: self.repeats,

@@ -5,7 +5,7 @@ use crate::document::{Node, Value};
 use crate::error::{Checked, ScenarioError, fault};
 use crate::load::{self, Document, Embedded};
 use crate::moving::{is_same, merge};
-use crate::resolve::{self, Context, Traces};
+use crate::resolve::{self, Context, Instead, Traces};
 use crate::resolved::Resolved;
 use crate::source::Position;
 use crate::variants::{self, KnobInfo, MAX_POINTS, Overrides, Variant, Variants};
@@ -143,10 +143,20 @@ fn resolved(document: &mut Document, overrides: &Overrides) -> Checked<Vec<Point
 /// No traces yet, and that of the command line if there is one.
 pub(crate) fn traces(document: &mut Document, overrides: &Overrides) -> Traces {
     let mut traces = Traces::default();
-    if let Some(trace) = &overrides.trace {
-        let text = trace.display().to_string();
-        let source = document.add_option(format!("--trace {text}"), text);
-        traces.instead = Some((trace.clone(), Position { source, offset: 0 }));
+    let named = [
+        ("--trace", &overrides.trace, &mut traces.downlink),
+        (
+            "--uplink-trace",
+            &overrides.uplink_trace,
+            &mut traces.uplink,
+        ),
+    ];
+    for (option, trace, instead) in named {
+        if let Some(trace) = trace {
+            let text = trace.display().to_string();
+            let source = document.add_option(format!("{option} {text}"), text);
+            instead.given = Some((trace.clone(), Position { source, offset: 0 }));
+        }
     }
     if let Some(offset) = &overrides.trace_offset {
         let source = document.add_option(format!("--trace-offset {offset}"), offset.clone());
@@ -181,11 +191,19 @@ pub(crate) fn one(
     Ok((point, cx.warnings))
 }
 
-/// That a trace and an offset of the command line were used.
+/// That traces and an offset of the command line were used.
 pub(crate) fn check_instead(traces: &Traces) -> Checked<()> {
-    let trace = traces.instead.as_ref().filter(|_| !traces.instead_used);
+    let unused = |instead: &Instead| {
+        let given = instead.given.as_ref().filter(|_| !instead.used);
+        given.map(|(_, at)| *at)
+    };
+    if let Some(at) = unused(&traces.uplink) {
+        return Err(fault(at, "this scenario has no radio cell")
+            .allowed("the trace drives the uplink of one")
+            .hint("take a scenario with a [cell]"));
+    }
     let offset = traces.offset.as_ref().filter(|_| !traces.offset_used);
-    match trace.map(|(_, at)| *at).or(offset.map(|node| node.at)) {
+    match unused(&traces.downlink).or(offset.map(|node| node.at)) {
         Some(at) => Err(fault(at, "no user of this scenario is driven by a trace")
             .hint("take a scenario with a channel of kind \"trace\"")),
         None => Ok(()),

@@ -37,6 +37,17 @@ pub struct RunResult {
 }
 
 impl RunResult {
+    /// The repeats of one experiment over several traces, for each trace its own: a trace becomes the unit. Those of one
+    /// trace are units themselves.
+    pub fn joined(mut traces: Vec<Vec<Self>>) -> Vec<Self> {
+        if traces.len() > 1 {
+            for (number, runs) in traces.iter_mut().enumerate() {
+                runs.iter_mut().for_each(|run| run.unit = Some(number));
+            }
+        }
+        traces.into_iter().flatten().collect()
+    }
+
     /// The unit of each of several runs, as numbers from 0: two that are alike belong together.
     pub fn units(runs: &[Self]) -> Vec<usize> {
         let mut units: Vec<usize> = Vec::with_capacity(runs.len());

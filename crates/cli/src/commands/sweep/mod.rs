@@ -10,7 +10,7 @@ use crate::output::{complain, print};
 use crate::settings;
 use anyhow::anyhow;
 use indicatif::{ProgressBar, ProgressStyle};
-use runner::{RUN_THREAD, Runner, Simulator, Stop, VERSION, default_path};
+use runner::{RUN_THREAD, Runner, Simulator, Stop, VERSION, default_path, traces_note};
 use scenario::{Experiment, Overrides, Plan};
 use serde_json::json;
 use std::path::Path;
@@ -45,11 +45,9 @@ fn overrides(arguments: &SweepArgs) -> Result<Overrides, Failure> {
         set.push((format!("sweep.{key}"), list(&values)));
     }
     Ok(Overrides {
-        set,
-        trace: arguments.radio.trace.clone(),
-        trace_offset: arguments.radio.trace_offset.clone(),
         seed: arguments.seed,
         repeats: arguments.repeats,
+        ..arguments.radio.overrides(set)
     })
 }
 
@@ -86,7 +84,9 @@ fn run_here(
             "--address is that of a Ray cluster: add --engine ray"
         )));
     }
-    print_notes(plan.point(0).map_err(Failure::input)?.notes.iter());
+    let first = plan.point(0).map_err(Failure::input)?;
+    print_notes(traces_note(plan.traces(), first.experiment.repeats).iter());
+    print_notes(first.notes.iter());
     let options = Options {
         retry_failed: arguments.retry_failed,
     };

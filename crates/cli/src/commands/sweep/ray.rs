@@ -35,6 +35,7 @@ pub(super) fn run(arguments: &SweepArgs, folder: &Path) -> Result<(), Failure> {
         add("set", Some(format!("{key}={value}").into()));
     }
     add("trace", overrides.trace.map(Into::into));
+    add("uplink-trace", overrides.uplink_trace.map(Into::into));
     add("trace-offset", overrides.trace_offset.map(Into::into));
     add("seed", overrides.seed.map(|n| n.to_string().into()));
     add("repeats", overrides.repeats.map(|n| n.to_string().into()));

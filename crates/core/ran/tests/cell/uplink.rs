@@ -1,9 +1,9 @@
 //! Uplink blocks whose MCS and errors follow from an SINR.
 
 use crate::harness::*;
-use radio::{UplinkChannel, UplinkState};
-use ran::{CellConfig, ConfigError, Direction, UeConfig, UplinkLink};
-use units::{Decibel, Duration, Instant, Mcs, Prb};
+use radio::{Channel, ChannelState, Link, UplinkChannel, UplinkState};
+use ran::{CellConfig, ConfigError, Direction, UeConfig, UplinkLink, UplinkSource};
+use units::{BitRate, Bytes, Cqi, Decibel, Duration, Instant, Mcs, Prb};
 
 /// An SINR that does not change, as measured and as it is; MCS 10 from 0 dB on, MCS 20 from 10 dB on.
 struct Steady {
@@ -41,7 +41,7 @@ fn config(link: UplinkLink) -> CellConfig {
 
 fn with_uplink(config: &CellConfig, uplink: Steady) -> UeConfig {
     UeConfig {
-        uplink: Some(Box::new(uplink)),
+        uplink: Some(UplinkSource::Sinr(Box::new(uplink))),
         ..ue(1, Fixed(mcs(20, 0.1)), vec![am(config)])
     }
 }
@@ -164,4 +164,111 @@ fn a_link_budget_needs_a_channel() {
             ..
         })
     ));
+}
+
+/// So many bytes a millisecond, whatever the slot's duration.
+struct Recorded(u64);
+
+impl Channel for Recorded {
+    fn state(&mut self, slot_start: Instant, slot: Duration) -> ChannelState {
+        let bytes = Bytes::new(self.0 * slot.as_nanos() / 1_000_000);
+        ChannelState {
+            cqi: Cqi::new(1),
+            link: Link::Opportunity {
+                bytes,
+                mean_rate: BitRate::from_bytes_per(bytes, slot),
+            },
+            holds_until: slot_start + slot,
+        }
+    }
+}
+
+/// So many UEs with 1.5 MB each to be sent from the beginning on; how many bytes of each have come within a second.
+fn recorded(mut config: CellConfig, bytes_a_ms: u64, ues: u16) -> Vec<u64> {
+    config.uplink.link = UplinkLink::Recorded;
+    let mut bearer = am(&config);
+    bearer.uplink_buffer = queue::Capacity::Unlimited;
+    let ue = |number| UeConfig {
+        uplink: Some(UplinkSource::Recorded(Box::new(Recorded(bytes_a_ms)))),
+        ..ue(number, Fixed(mcs(20, 0.1)), vec![bearer.clone()])
+    };
+    let mut bench = Bench::new(config, (1..=ues).map(ue).collect(), 5);
+    for _ in 0..1_500 {
+        (0..usize::from(ues)).for_each(|ue| _ = bench.up(at_ms(0), ue, 0, 1_000));
+    }
+    bench.run(at_ms(1_000));
+    bench.cell.check_conservation().unwrap();
+    let of = |ue| bench.arrived.iter().filter(move |a| a.ue.0 == ue);
+    let bytes = (0..usize::from(ues)).map(|ue| of(ue).map(|a| a.packet.bytes).sum());
+    bytes.collect()
+}
+
+/// LTE: a request at 0, the grant 8 ms later, decoded 1 + 3 ms after the slot began: what was sent in the slots from 8 ms
+/// to 996 ms, 989 of them, is there at 1 s. Nothing is taken by headers.
+#[test]
+fn a_recorded_uplink_carries_its_bytes_exactly() {
+    let lte = || CellConfig::lte(Prb::new(50));
+    assert_eq!(recorded(lte(), 500, 1), [989 * 500 / 1_000 * 1_000]);
+    // two UEs have 25 PRBs each
+    let shares = recorded(lte(), 500, 2);
+    assert!(
+        shares
+            .iter()
+            .all(|bytes| bytes.abs_diff(989 * 250) <= 2_000),
+        "{shares:?}"
+    );
+    assert_eq!(recorded(lte(), 0, 1), [0]);
+}
+
+/// A TDD pattern with one uplink slot of five carries what was recorded over all five in it.
+#[test]
+fn a_tdd_pattern_changes_when_recorded_bytes_go_but_not_how_many() {
+    let mut config = CellConfig::nr(1, Prb::new(51));
+    let fdd = recorded(config.clone(), 500, 1)[0];
+    "DDDSU".clone_into(&mut config.tdd_pattern);
+    let tdd = recorded(config, 500, 1)[0];
+    // at most two patterns of 2.5 ms differ in when they are granted and decoded
+    assert!(fdd.abs_diff(tdd) <= 2_500, "{fdd}, {tdd}");
+    assert!(tdd > 970 * 500, "{tdd}");
+}
+
+/// Reports of the radio link control in the uplink get through beside data.
+#[test]
+fn a_recorded_uplink_carries_the_downlinks_status_reports() {
+    let mut config = CellConfig::lte(Prb::new(50));
+    config.uplink.link = UplinkLink::Recorded;
+    let ues = vec![UeConfig {
+        uplink: Some(UplinkSource::Recorded(Box::new(Recorded(20)))),
+        ..ue(1, Fixed(mcs(20, 0.1)), vec![am(&config)])
+    }];
+    let mut bench = Bench::new(config, ues, 5);
+    for ms in 0..200 {
+        bench.run(at_ms(ms));
+        bench.down(at_ms(ms), 0, 0, 1_000);
+    }
+    bench.run(at_ms(2_000));
+    bench.cell.check_conservation().unwrap();
+    assert_eq!(bench.arrived.len(), 200);
+    let stats = &bench.cell.stats().ues[0].bearers[0].downlink;
+    assert!(
+        stats.rlc_statuses > 0 && stats.in_flight.packets.get() == 0,
+        "{stats:?}"
+    );
+}
+
+#[test]
+fn a_recorded_uplink_needs_a_recording() {
+    let config = config(UplinkLink::Recorded);
+    let steady = Steady {
+        measured: 0.0,
+        sinr: 0.0,
+    };
+    for ue in [
+        ue(1, Fixed(mcs(20, 0.0)), vec![am(&config)]),
+        with_uplink(&config, steady),
+    ] {
+        let error = ran::Cell::<Pkt>::new(config.clone(), vec![ue], None, &units::Streams::new(1));
+        let error = error.err().unwrap().to_string();
+        assert!(error.contains("its uplink is"), "{error}");
+    }
 }

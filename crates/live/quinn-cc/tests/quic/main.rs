@@ -7,6 +7,7 @@
 
 mod meld;
 mod pair;
+mod radio_state;
 
 use pair::{CLEAN, Link, Pair, named};
 use std::time::{Duration, Instant};

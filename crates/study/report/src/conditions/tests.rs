@@ -34,6 +34,7 @@ fn with(summaries: &[(&str, Summary)], check: impl FnOnce(&Report<'_>)) {
 fn trace(offsets: &[f64], covered: f64) -> TraceSummary {
     TraceSummary {
         ue: "phone".to_owned(),
+        direction: "down",
         file: "drive.csv".to_owned(),
         recorded_on: "5G 58.1 %, LTE 41.9 %".to_owned(),
         networks: None,
@@ -64,6 +65,33 @@ fn one_run_states_radio_span_seed_and_that_it_has_no_interval() {
         assert_eq!(cell(&rows, "each seed draws"), "block errors");
         assert!(cell(&rows, "intervals").starts_with("none: one repeat"));
         assert_eq!(cell(&rows, "note"), "a note");
+    });
+}
+
+/// The uplink's trace has rows of its own, beside each trace of a folder too.
+#[test]
+fn an_uplink_trace_is_stated_beside_the_downlinks() {
+    let mut one = summary(&[run(7, 2.0, 10)]);
+    let up = TraceSummary {
+        direction: "up",
+        file: "drive.up".to_owned(),
+        ..trace(&[40.5], 60.0)
+    };
+    one.traces = vec![trace(&[17.25], 60.0), up.clone()];
+    with(&[("", one.clone())], |report| {
+        let rows = cells(report);
+        assert!(cell(&rows, "trace").starts_with("drive.csv, "));
+        assert!(cell(&rows, "uplink trace").starts_with("drive.up, "));
+        assert_eq!(cell(&rows, "span"), "60 of 2597 s used, from 17.25 s");
+        assert_eq!(cell(&rows, "uplink span"), "60 of 2597 s used, from 40.5 s");
+    });
+    one.unit = "trace";
+    one.traces = vec![trace(&[0.0], 60.0), up.clone(), trace(&[0.0], 60.0), up];
+    with(&[("", one)], |report| {
+        let rows = cells(report);
+        for name in ["trace 1", "uplink trace 1", "trace 2", "uplink span 2"] {
+            assert!(!cell(&rows, name).is_empty());
+        }
     });
 }
 

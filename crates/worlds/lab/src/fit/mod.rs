@@ -13,7 +13,8 @@ pub use scale::scaled;
 use radio::trace::{Content, Playback, Trace};
 use radio::{TbsTable, max_mcs};
 use scenario::{
-    AccessSpec, AppSpec, CellSpec, ChannelSpec, Experiment, LinkSpec, TunnelAccess, UeSpec,
+    AccessSpec, AppSpec, CellSpec, ChannelSpec, Experiment, LinkSpec, TraceSpec, TunnelAccess,
+    UeSpec,
 };
 use std::num::NonZeroU32;
 use units::{BitRate, Bytes, Duration};
@@ -124,11 +125,18 @@ fn fastest(experiment: &Experiment) -> BitRate {
     access.min(experiment.path.rate)
 }
 
-/// What a UE alone could be sent, over its best slot (of a trace that states rates: over its best step).
+/// What a UE alone could be sent, over its best slot (of a trace that states rates: over its best step), or send where
+/// its uplink was recorded, if that is more.
 fn fastest_of(cell: &CellSpec, ue: &UeSpec) -> BitRate {
-    if let ChannelSpec::Trace {
+    let recorded = |it: &TraceSpec| rate_of_trace(&it.trace, &it.playback);
+    let uplink = ue.uplink.as_ref().and_then(recorded);
+    fastest_downlink_of(cell, ue).max(uplink.unwrap_or(BitRate::ZERO))
+}
+
+fn fastest_downlink_of(cell: &CellSpec, ue: &UeSpec) -> BitRate {
+    if let ChannelSpec::Trace(TraceSpec {
         trace, playback, ..
-    } = &ue.channel
+    }) = &ue.channel
         && let Some(rate) = rate_of_trace(trace, playback)
     {
         return rate;
@@ -242,6 +250,38 @@ mod tests {
             "{}",
             fitted.notes[0]
         );
+    }
+
+    /// Packets of 1,500 bytes on a carrier of half as many PRBs: of 750 bytes.
+    #[test]
+    fn an_uplinks_trace_is_scaled_with_its_cell_and_counts_for_its_speed() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
+        let load = |trace: &str| {
+            let overrides = Overrides {
+                uplink_trace: Some(root.join(trace)),
+                ..Overrides::default()
+            };
+            let file = root.join("scenarios/rapid/trace-drive.toml");
+            scenario::load(&file, &overrides)
+                .expect("valid")
+                .remove(0)
+                .experiment
+        };
+        let before = load("traces/bursty.csv");
+        let (after, ratio) = scaled(&before, 2);
+        let packet = |e: &Experiment| e.ues[0].uplink.as_ref().expect("a trace").playback.packet;
+        assert_eq!(
+            (ratio, packet(&before).get(), packet(&after).get()),
+            (0.5, 1500, 750)
+        );
+        // 5 Gbit/s up are more than any downlink of it
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("up");
+        std::fs::write(&file, "time_s,rate_gbps\n0,5\n1,2\n").expect("written");
+        let fast = load(file.to_str().expect("a path"));
+        let cell = cell(&fast);
+        assert_eq!(fastest_of(cell, &fast.ues[0]), BitRate::from_mbps(5_000));
+        assert!(fastest_downlink_of(cell, &fast.ues[0]) < BitRate::from_mbps(200));
     }
 
     #[test]

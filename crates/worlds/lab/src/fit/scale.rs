@@ -23,7 +23,7 @@ use radio::trace::Content;
 use ran::{BearerConfig, Rat};
 use scenario::{
     AccessSpec, AppSpec, CellSpec, ChannelSpec, Experiment, FlowSpec, LinkSpec, LoadSpec,
-    TunnelAccess, UeSpec,
+    TraceSpec, TunnelAccess, UeSpec,
 };
 use std::sync::Arc;
 use units::{BitRate, Bytes, Prb};
@@ -116,9 +116,13 @@ fn scale_ue(ue: &mut UeSpec, ratio: f64) {
         *uplink_buffer = uplink_buffer.scaled(ratio);
     }
     // a trace that states how much a slot carries states it of the whole carrier
-    if let ChannelSpec::Trace {
+    let downlink = match &mut ue.channel {
+        ChannelSpec::Trace(trace) => Some(trace),
+        _ => None,
+    };
+    for TraceSpec {
         trace, playback, ..
-    } = &mut ue.channel
+    } in downlink.into_iter().chain(&mut ue.uplink)
     {
         match &trace.content {
             Content::Rate(rates) => {

@@ -1,31 +1,16 @@
 //! CDBE over the kernel's TCP. Needs root.
 
-use crate::{experiment, run};
+use crate::{CELL, experiment, run};
 use scenario::{Metric, RunResult};
 use testing::has_root;
 use units::{Duration, Instant};
 
-/// A download over an LTE cell of constant quality.
-const CELL: &str = r#"
-name = "cell"
-description = "A download over a cell"
-duration = "4 s"
-sample-interval = "100 ms"
-[path]
-rtt = "50 ms"
-[cell]
-rat = "lte"
-bandwidth = "10 MHz"
-[ue.a]
-channel = { kind = "constant-cqi", cqi = 10 }
-[[ue.a.bearer]]
-downlink-buffer = "125 kB"
-[cdbe]
-mode = "default"
-[flow.bulk]
-cc = "cdbe"
-app = { kind = "bulk", size = "10 MB" }
-"#;
+/// What makes of the download over a cell one with CDBE.
+const CDBE: [(&str, &str); 3] = [
+    ("duration", "4 s"),
+    ("flow.bulk.cc", "cdbe"),
+    ("flow.bulk.app.size", "10 MB"),
+];
 
 /// A download over a wire.
 const WIRE: &str = r#"
@@ -54,12 +39,12 @@ fn mean(result: &RunResult, metric: Metric) -> Option<f64> {
 }
 
 /// The client reports, the server decides by it, and data arrives.
-fn runs(test: &str, text: &str) {
+fn runs(test: &str, text: &str, set: &[(&str, &str)]) {
     if !has_root(test) {
         return;
     }
     for mode in ["paper", "default"] {
-        let experiment = experiment(text, &[("cdbe.mode", mode)]);
+        let experiment = experiment(text, &[set, &[("cdbe.mode", mode)]].concat());
         let result = run(&experiment);
         assert!(result.flows[0].delivered.get() > 0, "{test} {mode}");
         for metric in [Metric::Report, Metric::Gain] {
@@ -71,12 +56,12 @@ fn runs(test: &str, text: &str) {
 
 #[test]
 fn over_a_wire_the_kernels_pair_reports_and_decides() {
-    runs("wire", WIRE);
+    runs("wire", WIRE, &[]);
 }
 
 #[test]
 fn in_a_cell_the_kernels_pair_reports_and_decides() {
-    runs("cell", CELL);
+    runs("cell", CELL, &CDBE);
 }
 
 #[test]
@@ -103,11 +88,11 @@ fn what_the_kernel_cannot_do_of_reports_is_refused() {
         ("flow.bulk.cc", "cqic-s", "no modem"),
         ("cdbe.timestamp-tick", "4 ms", "count in 1 ms"),
     ] {
-        let experiment = experiment(CELL, &[(key, value)]);
+        let experiment = experiment(CELL, &[&CDBE[..], &[(key, value)]].concat());
         let refused = lab::check(&experiment, None).expect_err(value).to_string();
         assert!(refused.contains(expected), "{refused}");
     }
     let both = [("flow.bulk.cc", "cqic-s"), ("flow.bulk.report", "cdbe")];
-    let experiment = experiment(CELL, &both);
+    let experiment = experiment(CELL, &[&CDBE[..], &both].concat());
     assert!(lab::check(&experiment, None).is_ok());
 }

@@ -11,6 +11,26 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+/// A download over an LTE cell of constant quality.
+const CELL: &str = r#"
+name = "cell"
+description = "A download over a cell"
+duration = "60 s"
+sample-interval = "50 ms"
+[path]
+rtt = "50 ms"
+[cell]
+rat = "lte"
+bandwidth = "10 MHz"
+[ue.a]
+channel = { kind = "constant-cqi", cqi = 10 }
+[[ue.a.bearer]]
+downlink-buffer = "125 kB"
+[flow.bulk]
+cc = "newreno"
+app = { kind = "bulk", size = "4 MB" }
+"#;
+
 /// The experiment of a scenario with keys set.
 fn experiment(text: &str, set: &[(&str, &str)]) -> Experiment {
     let set = set.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));

@@ -1,32 +1,11 @@
 //! What observers are reported beside the series of results, as in the simulator. Needs root.
 
-use crate::{experiment, options};
+use crate::{CELL, experiment, options};
 use scenario::{Metric, Observer, Observers};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use testing::has_root;
 use units::Instant;
-
-/// A download with MELD in the kernel over an LTE cell.
-const CELL: &str = r#"
-name = "cell"
-description = "A download with MELD over a cell"
-duration = "60 s"
-sample-interval = "50 ms"
-[path]
-rtt = "50 ms"
-[cell]
-rat = "lte"
-bandwidth = "10 MHz"
-[ue.a]
-channel = { kind = "constant-cqi", cqi = 10 }
-[[ue.a.bearer]]
-downlink-buffer = "125 kB"
-[flow.bulk]
-cc = "newreno"
-meld = "default"
-app = { kind = "bulk", size = "4 MB" }
-"#;
 
 /// Points of the flow's losses.
 #[derive(Clone, Debug, Default)]
@@ -55,7 +34,8 @@ fn what_meld_decides_in_the_kernel_is_shown() {
     let mut options = options(&Arc::new(AtomicBool::new(false)));
     let of_run = losses.clone();
     options.observers = Observers::new(move |_, _| Some(Box::new(of_run.clone())));
-    let result = lab::run(&experiment(CELL, &[]), 1, &options).unwrap_or_else(|e| panic!("{e}"));
+    let meld = experiment(CELL, &[("flow.bulk.meld", "default")]);
+    let result = lab::run(&meld, 1, &options).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(result.flows[0].delivered.get(), 4_000_000);
     let points = losses.0.lock().expect("no panic");
     for metric in [

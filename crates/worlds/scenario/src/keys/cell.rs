@@ -319,6 +319,13 @@ pub(super) static SECTIONS: &[Section] = &[
                 "MCS of uplink blocks, of the downlink's table.",
             ),
             key(
+                "trace",
+                Table,
+                Absent("none: blocks follow `mcs` or `link`"),
+                Any,
+                "What the uplink carries, as recorded. `--uplink-trace` gives or replaces its file.",
+            ),
+            key(
                 "link",
                 Choice(UPLINK_LINKS),
                 Value("fixed-mcs"),

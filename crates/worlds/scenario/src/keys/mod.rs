@@ -9,6 +9,7 @@ mod moving;
 mod pep;
 mod queues;
 mod top;
+mod trace;
 mod tunnel;
 mod user;
 
@@ -244,7 +245,7 @@ pub fn keys() -> impl Iterator<Item = &'static Section> {
 static SECTIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
     let mut all = [top::SECTIONS, pep::SECTIONS].concat();
     all.extend(tunnel::sections());
-    all.extend([cell::SECTIONS, queues::SECTIONS].concat());
+    all.extend([cell::SECTIONS, trace::SECTIONS, queues::SECTIONS].concat());
     all.extend(queues::of_layers());
     let after = [flow::SECTIONS, user::SECTIONS, moving::SECTIONS];
     all.extend(after.concat());

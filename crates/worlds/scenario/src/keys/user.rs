@@ -1,15 +1,10 @@
 //! Keys of users: their channels and bearers.
 
 use super::Fallback::{Absent, Preset, Required, Value};
-use super::Kind::{
-    Bytes, Capacity, Choice, Count, Decibel, Duration, DurationOr, Flag, List, Number, Table, Text,
-};
+use super::Kind::{Capacity, Choice, Count, Decibel, Duration, List, Number, Table, Text};
 use super::Range::{Any, Positive, Within};
 use super::top::MAX_TIME;
-use super::{Key, Section, key};
-
-/// The offset of a trace that each seed draws.
-const RANDOM: &str = "random";
+use super::{Key, Section, key, trace};
 
 const BLER: Key = key(
     "bler",
@@ -162,37 +157,11 @@ pub(super) static SECTIONS: &[Section] = &[
                 "The trace, relative to the scenario file; `--trace` replaces it (and what is set \
                  here of `format` and `series`).",
             ),
-            key(
-                "format",
-                Choice(&radio::trace::Format::NAMES),
-                Absent("found out"),
-                Any,
-                "Its format.",
-            ),
-            key(
-                "series",
-                Text,
-                Absent("the first"),
-                Any,
-                "Which series of a file that holds several, e.g. `Verizon_throughput_mbps`.",
-            ),
+            trace::FORMAT,
+            trace::SERIES,
             super::cell::POLICY,
-            key(
-                "repeat",
-                Flag,
-                Value("true"),
-                Any,
-                "Begin again at the end; else nothing is sent.",
-            ),
-            key(
-                "offset",
-                DurationOr(RANDOM),
-                Value(RANDOM),
-                Within(0.0, MAX_TIME),
-                "Where in the trace the run begins; `random`: each seed draws it, from the beginning \
-                 to the latest place at which the trace lasts as long as the run (0 s where it is \
-                 not longer). `--trace-offset` replaces it.",
-            ),
+            trace::REPEAT,
+            trace::OFFSET,
             key(
                 "bler",
                 Number,
@@ -208,42 +177,11 @@ pub(super) static SECTIONS: &[Section] = &[
                 "What rows without a CQI mean: an outage where the network was older than LTE, \
                  else the last CQI holds; always the last CQI; or the row is left out.",
             ),
-            key(
-                "packet",
-                Bytes,
-                Value("1500 B"),
-                Within(1.0, 65_535.0),
-                "Size of a packet (Mahimahi, packets per tick).",
-            ),
-            key(
-                "tick",
-                Duration,
-                Value("10 ms"),
-                Within(1e-6, 3600.0),
-                "Duration of a tick (packets per tick).",
-            ),
-            key(
-                "hold-ticks",
-                Count,
-                Value("100"),
-                Within(1.0, 4.0e9),
-                "Ticks for which a value holds (packets per tick).",
-            ),
-            key(
-                "hold",
-                Duration,
-                Absent("`hold-ticks` ticks"),
-                Within(1e-6, 1e6),
-                "Time for which a value holds (packets per tick): a whole number of ticks.",
-            ),
-            key(
-                "opportunity-period",
-                Duration,
-                Absent("`tick`"),
-                Within(1e-6, 3600.0),
-                "From one opportunity to the next (packets per tick): `tick` divided by a whole \
-                 number; each carries its part of the tick's packets.",
-            ),
+            trace::PACKET,
+            trace::TICK,
+            trace::HOLD_TICKS,
+            trace::HOLD,
+            trace::OPPORTUNITY_PERIOD,
         ],
     },
     Section {

@@ -1,10 +1,10 @@
 //! The radio cell.
 
 use super::site::UplinkBudget;
-use super::{Access, queues, site};
+use super::{Access, Context, queues, site, trace};
 use crate::document::Node;
 use crate::error::{Checked, fault};
-use crate::experiment::{CellSpec, LoadSpec};
+use crate::experiment::{CellSpec, LoadSpec, TraceSpec};
 use crate::reader::{Frequency, Reader};
 use crate::resolved::ResolvedValue;
 use crate::source::Position;
@@ -19,7 +19,7 @@ use units::{BitRate, Hertz, Mcs, Prb};
 const MAX_DATA_RE: u64 = 156;
 
 /// Reads `[cell]`.
-pub(super) fn read(top: &mut Reader<'_>, node: &Node) -> Checked<Access> {
+pub(super) fn read(cx: &mut Context<'_>, top: &mut Reader<'_>, node: &Node) -> Checked<Access> {
     let mut reader = Reader::open("cell", "[cell]", Some(node), node.at)?;
     let is_lte = reader.choice("rat")? == "lte";
     let mut reader = reader.for_lte(is_lte);
@@ -47,13 +47,12 @@ pub(super) fn read(top: &mut Reader<'_>, node: &Node) -> Checked<Access> {
     config.n3_rate = reader.optional::<BitRate>("n3-rate")?;
     config.n3_buffer = reader.capacity("n3-buffer")?;
     config.harq = harq(&mut reader, config.harq)?;
-    let (uplink, uplink_budget) = uplink(&mut reader, &config)?;
-    config.uplink = uplink;
+    let Uplink { trace, budget } = uplink(cx, &mut reader, &mut config)?;
     config.queues = queues::read(&mut reader, &config)?;
     if let Err(error) = config.check() {
         return Err(fault(node.at, error.to_string()));
     }
-    let site = site::read(&mut reader, &config, carrier, uplink_budget)?;
+    let site = site::read(&mut reader, &config, carrier, budget)?;
     let (background, background_trace) = background(&mut reader, n_prb)?;
     top.put("cell", ResolvedValue::Table(reader.finish()));
     Ok(Access::Cell {
@@ -61,6 +60,7 @@ pub(super) fn read(top: &mut Reader<'_>, node: &Node) -> Checked<Access> {
         at: node.at,
         site: Box::new(site),
         background_trace,
+        uplink: trace.map(Box::new),
     })
 }
 
@@ -262,11 +262,16 @@ fn harq(cell: &mut Reader<'_>, preset: HarqConfig) -> Checked<HarqConfig> {
     Ok(harq)
 }
 
-/// The uplink, and where it has a link budget, what that is made of.
-fn uplink(
-    cell: &mut Reader<'_>,
-    config: &CellConfig,
-) -> Checked<(UplinkConfig, Option<UplinkBudget>)> {
+/// What an uplink follows beside its configuration.
+struct Uplink {
+    /// What was recorded.
+    trace: Option<TraceSpec>,
+    /// What its link budget is made of.
+    budget: Option<UplinkBudget>,
+}
+
+/// Configures the uplink.
+fn uplink(cx: &mut Context<'_>, cell: &mut Reader<'_>, config: &mut CellConfig) -> Checked<Uplink> {
     let preset = config.uplink;
     let mut reader = Reader::open(
         "cell.uplink",
@@ -274,7 +279,7 @@ fn uplink(
         cell.given("uplink"),
         cell.at(),
     )?;
-    let mut uplink = UplinkConfig {
+    config.uplink = UplinkConfig {
         n_prb: Prb::new(reader.count_or("n-prb", preset.n_prb.get())?),
         mcs: Mcs::new(reader.count_or("mcs", preset.mcs.get())?),
         sr_period: reader.quantity_or("sr-period", preset.sr_period)?,
@@ -293,11 +298,18 @@ fn uplink(
     };
     let is_measured = reader.choice("link")? == "budget";
     if is_measured {
-        uplink.link = measured;
+        config.uplink.link = measured;
     }
-    check_mcs(uplink.mcs, config.mcs_table, reader.place("mcs"))?;
+    check_mcs(config.uplink.mcs, config.mcs_table, reader.place("mcs"))?;
+    let trace = trace::uplink(cx, &mut reader, config)?;
+    if trace.is_some() {
+        config.uplink.link = UplinkLink::Recorded;
+    }
     cell.put("uplink", ResolvedValue::Table(reader.finish()));
-    Ok((uplink, is_measured.then_some(budget)))
+    Ok(Uplink {
+        trace,
+        budget: is_measured.then_some(budget),
+    })
 }
 
 /// That an MCS is in the table.

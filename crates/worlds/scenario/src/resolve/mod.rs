@@ -9,13 +9,14 @@ mod queues;
 mod reports;
 mod site;
 mod trace;
+mod traces;
 mod tunnel;
 mod ue;
 
 use crate::Experiment;
 use crate::document::{Node, Table};
 use crate::error::{Checked, fault};
-use crate::experiment::{AccessSpec, CellSpec, LinkSpec, OutageSpec, PathSpec};
+use crate::experiment::{AccessSpec, CellSpec, LinkSpec, OutageSpec, PathSpec, TraceSpec};
 use crate::load::Document;
 use crate::reader::Reader;
 use crate::resolved::{Resolved, ResolvedValue};
@@ -23,7 +24,7 @@ use crate::source::Position;
 use radio::moving::RangeWarning;
 use recovery::{UnknownValidation, Validation};
 use site::Site;
-pub(crate) use trace::{Traces, bytes};
+pub(crate) use traces::{Instead, Traces, bytes};
 use tunnel::Tunnel;
 use units::{BitRate, Duration};
 
@@ -88,7 +89,7 @@ pub(crate) fn experiment(cx: &mut Context<'_>, root: &Table) -> Checked<Made> {
     let sample_interval = top.quantity::<Duration>("sample-interval")?;
     samples(&top, duration, sample_interval)?;
     let tunnel = tunnel::read(&mut top)?;
-    let access = access(&mut top, tunnel.as_ref())?;
+    let access = access(cx, &mut top, tunnel.as_ref())?;
     let path = path(cx, &mut top, &access, tunnel.as_ref())?;
     let (mut ues, groups) = ue::all(cx, &mut top, &access)?;
     let access = match &tunnel {
@@ -132,6 +133,8 @@ pub(crate) enum Access {
         at: Position,
         site: Box<Site>,
         background_trace: Option<Position>,
+        /// What all users' uplinks play.
+        uplink: Option<Box<TraceSpec>>,
     },
     Link(LinkSpec),
 }
@@ -198,10 +201,10 @@ fn path(
     Ok(spec)
 }
 
-fn access(top: &mut Reader<'_>, tunnel: Option<&Tunnel>) -> Checked<Access> {
+fn access(cx: &mut Context<'_>, top: &mut Reader<'_>, tunnel: Option<&Tunnel>) -> Checked<Access> {
     if let Some(tunnel) = tunnel {
         let cell = match top.given("cell") {
-            Some(node) => Some(cell::read(top, node)?),
+            Some(node) => Some(cell::read(cx, top, node)?),
             None => None,
         };
         if let Some(access) = tunnel::first_access(tunnel, cell) {
@@ -209,7 +212,7 @@ fn access(top: &mut Reader<'_>, tunnel: Option<&Tunnel>) -> Checked<Access> {
         }
     }
     match (top.given("cell"), top.given("link")) {
-        (Some(cell), None) => cell::read(top, cell),
+        (Some(cell), None) => cell::read(cx, top, cell),
         (None, Some(link)) => read_link(top, link).map(Access::Link),
         (Some(_), Some(link)) => Err(fault(link.at, "both [cell] and [link] are given")
             .allowed("the bottleneck is one of the two")

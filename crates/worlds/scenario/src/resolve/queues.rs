@@ -2,7 +2,7 @@
 
 use crate::document::{Node, Value};
 use crate::error::{Checked, either, fault};
-use crate::experiment::{ChannelSpec, is_custom};
+use crate::experiment::{ChannelSpec, TraceSpec, is_custom};
 use crate::reader::Reader;
 use crate::resolved::ResolvedValue;
 use queue::registry::{self, Made, Place, Quantity, Shared, Values};
@@ -99,7 +99,7 @@ pub(super) fn check_channel(cell: &CellConfig, channel: &ChannelSpec, node: &Nod
         .as_ref()
         .is_some_and(|queues| matches!(queues.rlc.backpressure, BackpressureConfig::FiveGBdp(_)));
     let has_none = match channel {
-        ChannelSpec::Trace { trace, .. } => {
+        ChannelSpec::Trace(TraceSpec { trace, .. }) => {
             matches!(trace.content, Content::Opportunities(_) | Content::Rate(_))
         }
         _ => false,

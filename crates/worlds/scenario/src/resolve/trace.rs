@@ -2,42 +2,28 @@
 
 use super::Context;
 use super::channel::policy;
+use super::traces::{Role, TraceFile, file};
 use crate::UeSpec;
 use crate::document::{Entry, Node, Table, Value};
-use crate::error::{Checked, Fault, fault, trace_fault};
-use crate::experiment::{ChannelSpec, LoadSpec};
+use crate::error::{Checked, Fault, fault};
+use crate::experiment::{ChannelSpec, LoadSpec, TraceSpec};
 use crate::keys::section;
 use crate::reader::Reader;
 use crate::resolved::ResolvedValue;
 use crate::source::Position;
 use radio::trace::{
-    CellParameters, Content, Format, MAX_FILE, Network, NetworkTimes, Playback, ReadOptions, Trace,
-    WithoutCqi,
+    Content, Format, Network, NetworkTimes, Playback, ReadOptions, Trace, WithoutCqi,
 };
-use ran::{CellConfig, Rat};
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use ran::{CellConfig, Rat, UplinkLink};
+use std::path::PathBuf;
 use std::sync::Arc;
 use units::Duration;
 
+/// The series of a phone's log that the uplink plays.
+const UPLINK_SERIES: &str = "UL_bitrate";
+
 /// Below this share of a trace, another radio is not noted.
 const MIN_SHARE: f64 = 0.005;
-
-/// Traces that have been read: each file once, however many users and points use it.
-#[derive(Default)]
-pub(crate) struct Traces {
-    read: Vec<(PathBuf, ReadOptions, Arc<Trace>)>,
-    /// What has been played on a cell to see whether it can be.
-    played: Vec<(Arc<Trace>, Playback, CellParameters)>,
-    /// The trace of the command line, and where it is named.
-    pub(crate) instead: Option<(PathBuf, Position)>,
-    /// A channel took the trace of the command line.
-    pub(crate) instead_used: bool,
-    /// The offset of the command line.
-    pub(crate) offset: Option<Node>,
-    /// A channel took the offset of the command line.
-    pub(crate) offset_used: bool,
-}
 
 /// A trace and how it is played, whatever the cell.
 struct Played {
@@ -52,10 +38,28 @@ struct Played {
 }
 
 impl Played {
+    /// That of a user's channel.
     fn read(cx: &mut Context<'_>, reader: &mut Reader<'_>) -> Checked<Self> {
-        let file = file(cx, reader)?;
-        let options = read_options(cx, reader)?;
+        let file = file(cx, reader, Role::Downlink)?;
+        let options = read_options(cx, reader, Role::Downlink)?;
         let trace = cx.traces.get(&file, options)?;
+        let mut played = Self::of(cx, reader, file, trace)?;
+        played.playback.bler = reader.number("bler")?;
+        played.playback.without_cqi = match reader.choice("without-cqi")? {
+            "hold" => WithoutCqi::Hold,
+            "skip" => WithoutCqi::Skip,
+            _ => WithoutCqi::OutageOnOlderNetwork,
+        };
+        Ok(played)
+    }
+
+    /// With what any trace is played by.
+    fn of(
+        cx: &mut Context<'_>,
+        reader: &mut Reader<'_>,
+        file: TraceFile<'_>,
+        trace: Arc<Trace>,
+    ) -> Checked<Self> {
         let fixed = offset(cx, reader)?;
         let playback = Playback {
             offset: fixed.unwrap_or(Duration::ZERO),
@@ -69,6 +73,20 @@ impl Played {
             at: file.at,
         })
     }
+
+    /// Played in a run of this length.
+    fn into_spec(self, run: Duration) -> TraceSpec {
+        let offset_spread = match self.is_random {
+            true => self.trace.lap(&self.playback).saturating_sub(run),
+            false => Duration::ZERO,
+        };
+        TraceSpec {
+            path: self.path,
+            trace: self.trace,
+            playback: self.playback,
+            offset_spread,
+        }
+    }
 }
 
 /// Reads a channel of kind `trace`.
@@ -77,36 +95,75 @@ pub(super) fn channel(
     reader: &mut Reader<'_>,
     cell: &CellConfig,
 ) -> Checked<ChannelSpec> {
-    let Played {
-        path,
-        trace,
-        playback,
-        is_random,
-        at,
-    } = Played::read(cx, reader)?;
-    let playback = Playback {
-        policy: Some(policy(reader, cell)?),
-        ..playback
+    let mut played = Played::read(cx, reader)?;
+    played.playback.policy = Some(policy(reader, cell)?);
+    let (trace, playback) = (&played.trace, &played.playback);
+    cx.traces
+        .check(trace, playback, cell.trace_parameters(), played.at)?;
+    cx.notes.extend(other_radio(trace, cell));
+    Ok(ChannelSpec::Trace(played.into_spec(cx.duration)))
+}
+
+/// Reads `trace` of the cell's uplink, or takes that of the command line; none without either.
+pub(super) fn uplink(
+    cx: &mut Context<'_>,
+    uplink: &mut Reader<'_>,
+    cell: &CellConfig,
+) -> Checked<Option<TraceSpec>> {
+    let node = uplink.given("trace");
+    if node.is_none() && cx.traces.uplink.given.is_none() {
+        return Ok(None);
+    }
+    let title = "[cell.uplink.trace]";
+    let mut reader = Reader::open("cell.uplink.trace", title, node, uplink.at())?;
+    let file = file(cx, &mut reader, Role::Uplink)?;
+    let at = file.at;
+    if cell.uplink.link != UplinkLink::FixedMcs {
+        return Err(fault(at, "the uplink of this cell has a link budget")
+            .allowed("a trace needs link = \"fixed-mcs\" in [cell.uplink]"));
+    }
+    let trace = uplink_trace(cx, &mut reader, &file)?;
+    let played = Played::of(cx, &mut reader, file, trace)?;
+    let (trace, playback) = (&played.trace, &played.playback);
+    let parameters = cell.uplink_trace_parameters();
+    cx.traces.check(trace, playback, parameters, at)?;
+    cx.notes.extend(other_radio(trace, cell));
+    uplink.put("trace", ResolvedValue::Table(reader.finish()));
+    Ok(Some(played.into_spec(cx.duration)))
+}
+
+/// A trace of what an uplink carries. A phone's log of the downlink's CQI also has what the phone sent.
+fn uplink_trace(
+    cx: &mut Context<'_>,
+    reader: &mut Reader<'_>,
+    file: &TraceFile<'_>,
+) -> Checked<Arc<Trace>> {
+    let options = read_options(cx, reader, Role::Uplink)?;
+    let has_series = options.series.is_some();
+    let format = options.format;
+    let trace = cx.traces.get(file, options)?;
+    if !trace.gives_mcs() {
+        return Ok(trace);
+    }
+    let refused = || {
+        let what = match trace.content {
+            Content::Dci(_) => "grants of the downlink",
+            _ => "CQIs, which are of the downlink",
+        };
+        let name = file.path.display();
+        fault(file.at, format!("the trace \"{name}\" holds {what}"))
+            .allowed("an uplink is driven by delivery opportunities, packets per tick or rates")
     };
-    let offset_spread = match is_random {
-        true => trace.lap(&playback).saturating_sub(cx.duration),
-        false => Duration::ZERO,
+    if has_series || trace.format != Format::Ucc {
+        return Err(refused());
+    }
+    let options = ReadOptions {
+        format,
+        series: Some(UPLINK_SERIES.to_owned()),
     };
-    let parameters = CellParameters {
-        table: cell.mcs_table,
-        n_prb: cell.n_prb,
-        slot_duration: cell.rat.slot_duration(),
-        layers: cell.layers,
-        data_re_per_prb: cell.data_re_per_prb,
-    };
-    cx.traces.check(&trace, &playback, parameters, at)?;
-    cx.notes.extend(other_radio(&trace, cell));
-    Ok(ChannelSpec::Trace {
-        path,
-        trace,
-        playback,
-        offset_spread,
-    })
+    let trace = cx.traces.get(file, options).map_err(|_| refused())?;
+    reader.put("series", ResolvedValue::Text(UPLINK_SERIES.to_owned()));
+    Ok(trace)
 }
 
 /// The traces that drive users, read before the run and the cell that depend on them.
@@ -249,37 +306,10 @@ fn other_radio(trace: &Trace, cell: &CellConfig) -> Option<String> {
     ))
 }
 
-/// A trace's file.
-struct TraceFile<'a> {
-    path: PathBuf,
-    /// Its content if it is at hand.
-    text: Option<&'a str>,
-    /// Where it is named.
-    at: Position,
-}
-
-/// The trace's file: that of the command line if there is one, else the scenario's.
-fn file<'a>(cx: &mut Context<'a>, reader: &mut Reader<'_>) -> Checked<TraceFile<'a>> {
-    let document = cx.document;
-    let file = if let Some((path, at)) = cx.traces.instead.clone() {
-        cx.traces.instead_used = true;
-        let text = document.held(&path);
-        TraceFile { path, text, at }
-    } else {
-        let named = reader.text("file")?;
-        let at = reader.place("file");
-        let (path, text) = document.path(&named, at)?;
-        TraceFile { path, text, at }
-    };
-    let name = file.path.display().to_string();
-    reader.put("file", ResolvedValue::Text(name));
-    Ok(file)
-}
-
 /// How to read the file. What the scenario sets for its own trace does not hold for the one that the
 /// command line puts in its place.
-fn read_options(cx: &Context<'_>, reader: &mut Reader<'_>) -> Checked<ReadOptions> {
-    let replaced = cx.traces.instead.is_some();
+fn read_options(cx: &Context<'_>, reader: &mut Reader<'_>, role: Role) -> Checked<ReadOptions> {
+    let replaced = cx.traces.instead(role).given.is_some();
     let holds =
         |node: Option<&Node>| node.is_some_and(|n| !replaced || cx.document.is_option(n.at));
     let mut options = ReadOptions::default();
@@ -312,18 +342,11 @@ fn hold_ticks(reader: &mut Reader<'_>, tick: Duration) -> Checked<u32> {
     }
 }
 
-/// How it is played, but for policy and offset.
+/// How it is played, but for the offset and what holds for CQIs alone.
 fn playback(reader: &mut Reader<'_>) -> Checked<Playback> {
-    let without_cqi = match reader.choice("without-cqi")? {
-        "hold" => WithoutCqi::Hold,
-        "skip" => WithoutCqi::Skip,
-        _ => WithoutCqi::OutageOnOlderNetwork,
-    };
     let tick = reader.quantity("tick")?;
     Ok(Playback {
         repeat: reader.flag("repeat")?,
-        bler: reader.number("bler")?,
-        without_cqi,
         packet: reader.quantity("packet")?,
         tick,
         hold_ticks: hold_ticks(reader, tick)?,
@@ -332,87 +355,10 @@ fn playback(reader: &mut Reader<'_>) -> Checked<Playback> {
     })
 }
 
-impl Traces {
-    /// The files that traces were read from.
-    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
-        self.read.iter().map(|(path, _, _)| path.as_path())
-    }
-
-    /// A trace, read once.
-    fn get(&mut self, file: &TraceFile<'_>, options: ReadOptions) -> Checked<Arc<Trace>> {
-        let TraceFile { path, text, at } = file;
-        let earlier = self
-            .read
-            .iter()
-            .find(|(p, o, _)| p == path && *o == options);
-        if let Some((_, _, trace)) = earlier {
-            return Ok(Arc::clone(trace));
-        }
-        let name = path.display().to_string();
-        let bytes = match text {
-            Some(text) => text.as_bytes().to_vec(),
-            None if path.is_dir() => {
-                return Err(
-                    fault(*at, format!("the trace \"{name}\" is a folder")).hint(
-                        "brimful compare takes a folder of traces; elsewhere name one of its files",
-                    ),
-                );
-            }
-            None => bytes(path).map_err(|error| {
-                let what = format!("the trace \"{name}\" cannot be read: {error}");
-                match self.instead {
-                    // as the command line names it, so it is
-                    Some((ref given, _)) if given == path => fault(*at, what),
-                    _ => {
-                        fault(*at, what).hint("a path in a scenario file is relative to that file")
-                    }
-                }
-            })?,
-        };
-        let trace = radio::trace::read(&name, &bytes, &options).map_err(|e| trace_fault(*at, e))?;
-        let trace = Arc::new(trace);
-        self.read.push((path.clone(), options, Arc::clone(&trace)));
-        Ok(trace)
-    }
-
-    /// That a trace can be played on a cell.
-    fn check(
-        &mut self,
-        trace: &Arc<Trace>,
-        playback: &Playback,
-        cell: CellParameters,
-        at: Position,
-    ) -> Checked<()> {
-        let is_same =
-            |(t, p, c): &(_, Playback, _)| Arc::ptr_eq(t, trace) && p == playback && *c == cell;
-        if self.played.iter().any(is_same) {
-            return Ok(());
-        }
-        match trace.channel(playback, &cell) {
-            Ok(_) => {
-                self.played
-                    .push((Arc::clone(trace), playback.clone(), cell));
-                Ok(())
-            }
-            Err(error) => Err(fault(at, error.to_string())),
-        }
-    }
-}
-
-/// The content of a trace's file.
-pub(crate) fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    // one byte more than is read as a trace, so that the reader can report that it is too large
-    std::fs::File::open(path)?
-        .take(MAX_FILE.get() + 1)
-        .read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
 /// The load that the first trace-driven user's trace shows: none, unless it is a log of the cell.
 pub(super) fn load_of(ues: &[UeSpec], at: Position) -> Checked<LoadSpec> {
     let trace = ues.iter().find_map(|ue| match &ue.channel {
-        ChannelSpec::Trace { trace, .. } => Some(trace),
+        ChannelSpec::Trace(TraceSpec { trace, .. }) => Some(trace),
         _ => None,
     });
     match trace {

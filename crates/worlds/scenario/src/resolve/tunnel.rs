@@ -362,6 +362,7 @@ pub(super) fn turned_off(tunnel: &Tunnel, access: Access, ues: &mut [UeSpec]) ->
         Some(TunnelAccess::Link(link)) if !tunnel.is_on => {
             for ue in ues {
                 ue.channel = ChannelSpec::Wired;
+                ue.uplink = None;
                 ue.bearers.clear();
             }
             Access::Link(link.clone())

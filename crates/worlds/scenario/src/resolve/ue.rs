@@ -81,6 +81,7 @@ fn none(access: &Access) -> Checked<(Vec<UeSpec>, Vec<Group>)> {
             let ue = UeSpec {
                 name: name.clone(),
                 channel: ChannelSpec::Wired,
+                uplink: None,
                 bearers: Vec::new(),
             };
             Ok((
@@ -103,11 +104,14 @@ fn one(
 ) -> Checked<(UeSpec, usize, Resolved)> {
     let mut reader = Reader::open("ue.<name>", format!("[ue.{name}]"), Some(node), node.at)?;
     let count = reader.count::<usize>("count")?;
-    let (channel, bearers) = match access {
-        Access::Cell { spec, site, .. } => {
+    let (channel, uplink, bearers) = match access {
+        Access::Cell {
+            spec, site, uplink, ..
+        } => {
             let channel = channel::read(cx, &mut reader, name, &spec.config, site)?;
             queues::check_channel(&spec.config, &channel, node)?;
-            (channel, bearers(&mut reader, name, &spec.config)?)
+            let uplink = uplink.as_deref().cloned();
+            (channel, uplink, bearers(&mut reader, name, &spec.config)?)
         }
         Access::Link(_) => {
             for key in ["channel", "mobility", "bearer"] {
@@ -118,30 +122,46 @@ fn one(
                     );
                 }
             }
-            (ChannelSpec::Wired, Vec::new())
+            (ChannelSpec::Wired, None, Vec::new())
         }
     };
     let spec = UeSpec {
         name: name.to_owned(),
         channel,
+        uplink,
         bearers,
     };
     Ok((spec, count, reader.finish()))
 }
 
-fn bearers(ue: &mut Reader<'_>, name: &str, cell: &CellConfig) -> Checked<Vec<BearerConfig>> {
-    let implied = Vec::new();
-    let items = match ue.given("bearer").map(|n| (n, &n.value)) {
-        None => &implied,
-        Some((_, Value::Array(items))) => items,
-        Some((node, _)) => {
-            return Err(fault(
-                node.at,
-                format!("\"bearer\" of [ue.{name}] is {}", node.kind()),
-            )
-            .allowed(format!("expected tables as [[ue.{name}.bearer]]")));
-        }
+/// The tables of `bearer`. Where none is declared, an option or an axis may set keys of the one that there is then: number 0.
+fn declared<'a>(ue: &Reader<'a>, name: &str) -> Checked<&'a [Node]> {
+    let Some(node) = ue.given("bearer") else {
+        return Ok(&[]);
     };
+    let is_number = |key: &str| key.parse::<u32>().is_ok();
+    match &node.value {
+        Value::Array(items) => Ok(items),
+        Value::Table(set) if set.entries.iter().all(|entry| is_number(&entry.key)) => {
+            match set.entries.iter().find(|entry| entry.key != "0") {
+                None => Ok(set.get("0").map_or(&[][..], core::slice::from_ref)),
+                Some(other) => Err(fault(
+                    other.at,
+                    format!("\"bearer\" has no element \"{}\"", other.key),
+                )
+                .allowed("the scenario declares none, so that there is one, number 0")),
+            }
+        }
+        _ => Err(fault(
+            node.at,
+            format!("\"bearer\" of [ue.{name}] is {}", node.kind()),
+        )
+        .allowed(format!("expected tables as [[ue.{name}.bearer]]"))),
+    }
+}
+
+fn bearers(ue: &mut Reader<'_>, name: &str, cell: &CellConfig) -> Checked<Vec<BearerConfig>> {
+    let items = declared(ue, name)?;
     if items.len() > MAX_BEARERS {
         return Err(
             fault(ue.place("bearer"), format!("{} bearers", items.len()))

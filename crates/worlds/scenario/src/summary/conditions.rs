@@ -1,7 +1,7 @@
 //! What the repeats ran on, and what differed between them: what a reader needs to judge a mean and
 //! its interval.
 
-use crate::experiment::{AccessSpec, ChannelSpec, Experiment, UeSpec};
+use crate::experiment::{AccessSpec, ChannelSpec, Direction, Experiment, TraceSpec};
 use crate::result::{FlowResult, RunResult};
 use radio::trace::{Network, NetworkTimes};
 use ran::Rat;
@@ -9,11 +9,13 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use units::Duration;
 
-/// The part of a trace that drove a user's channel.
+/// The part of a trace that drove a user's channel, or its uplink.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TraceSummary {
     /// The user.
     pub ue: String,
+    /// What it drove: `down` or `up`.
+    pub direction: &'static str,
     /// The trace's file.
     pub file: String,
     /// What it was recorded on, in words: `5G 58.1 %, LTE 41.9 %`.
@@ -70,25 +72,42 @@ pub(super) fn radio(experiment: &Experiment) -> Option<String> {
     }
 }
 
-/// The traces of the users that have one.
-pub(super) fn traces(experiment: &Experiment, runs: &[RunResult]) -> Vec<TraceSummary> {
-    let users = experiment.ues.iter();
-    users.filter_map(|ue| trace(ue, runs)).collect()
+/// The traces of the users that have one, those of the uplink after all of the downlink.
+pub(super) fn traces<'a>(
+    experiment: &Experiment,
+    runs: impl IntoIterator<Item = &'a RunResult>,
+) -> Vec<TraceSummary> {
+    let runs: Vec<&RunResult> = runs.into_iter().collect();
+    let down = experiment.ues.iter().filter_map(|ue| match &ue.channel {
+        ChannelSpec::Trace(spec) => {
+            let offset = |run: &RunResult| ue.trace_offset(run.seed);
+            Some(trace(&ue.name, Direction::Down, spec, offset, &runs))
+        }
+        _ => None,
+    });
+    let up = experiment.ues.iter().filter_map(|ue| {
+        let offset = |run: &RunResult| ue.uplink_offset(run.seed);
+        let spec = ue.uplink.as_ref()?;
+        Some(trace(&ue.name, Direction::Up, spec, offset, &runs))
+    });
+    down.chain(up).collect()
 }
 
 /// A part of a trace, from where to which time; beyond the trace's end its beginning follows.
 type Span = (Duration, Duration);
 
-fn trace(ue: &UeSpec, runs: &[RunResult]) -> Option<TraceSummary> {
-    let ChannelSpec::Trace {
+fn trace(
+    ue: &str,
+    direction: Direction,
+    TraceSpec {
         trace, playback, ..
-    } = &ue.channel
-    else {
-        return None;
-    };
+    }: &TraceSpec,
+    offset: impl Fn(&RunResult) -> Option<Duration>,
+    runs: &[&RunResult],
+) -> TraceSummary {
     let lap = trace.lap(playback);
     let span = |run: &RunResult| {
-        let offset = ue.trace_offset(run.seed)?;
+        let offset = offset(run)?;
         let begin = Duration::from_nanos(offset.as_nanos().checked_rem(lap.as_nanos())?);
         let end = match playback.repeat {
             true => begin + run.elapsed.min(lap),
@@ -96,10 +115,14 @@ fn trace(ue: &UeSpec, runs: &[RunResult]) -> Option<TraceSummary> {
         };
         Some((begin, end))
     };
-    let spans: Vec<Span> = runs.iter().filter_map(span).collect();
+    let spans: Vec<Span> = runs.iter().copied().filter_map(span).collect();
     let used = spans.iter().map(|(begin, end)| *end - *begin);
-    Some(TraceSummary {
-        ue: ue.name.clone(),
+    TraceSummary {
+        ue: ue.to_owned(),
+        direction: match direction {
+            Direction::Down => "down",
+            Direction::Up => "up",
+        },
         file: trace.source.clone(),
         recorded_on: trace.networks.to_string(),
         networks: NetworkShares::of(&trace.networks),
@@ -107,7 +130,7 @@ fn trace(ue: &UeSpec, runs: &[RunResult]) -> Option<TraceSummary> {
         used_s: super::mean(used.map(Duration::as_secs_f64)),
         offsets_s: spans.iter().map(|(begin, _)| begin.as_secs_f64()).collect(),
         covered_s: covered(&spans, lap).as_secs_f64(),
-    })
+    }
 }
 
 /// How much of a lap some of these spans cover; what goes beyond its end is at its beginning.

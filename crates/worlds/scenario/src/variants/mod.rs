@@ -33,7 +33,10 @@ pub struct Overrides {
     pub set: Vec<(String, String)>,
     /// The trace of every channel of kind `trace`, relative to the working directory.
     pub trace: Option<PathBuf>,
-    /// Where in the trace every channel of kind `trace` begins: a time with its unit, or `random`.
+    /// The trace of the cell's uplink, relative to the working directory.
+    pub uplink_trace: Option<PathBuf>,
+    /// Where in the trace every channel of kind `trace`, and the uplink's trace, begins: a time with its unit, or
+    /// `random`.
     pub trace_offset: Option<String>,
     /// Seed of the first repeat.
     pub seed: Option<u64>,

@@ -1,6 +1,6 @@
 //! Scenario files that are part of a program.
 
-use scenario::{ChannelSpec, Embedded, EmbeddedFiles, Overrides, Point, ScenarioError};
+use scenario::{ChannelSpec, Embedded, EmbeddedFiles, Overrides, Point, ScenarioError, TraceSpec};
 use units::Duration;
 
 const FILES: Embedded = &[
@@ -72,7 +72,9 @@ fn traces_among_them_are_played_unless_another_is_given() {
         let points = files.load("paper/walk.toml", overrides);
         let point = points.unwrap_or_else(|e| panic!("{e}")).remove(0);
         match &point.experiment.ues[0].channel {
-            ChannelSpec::Trace { trace, path, .. } => (path.clone(), trace.content.clone()),
+            ChannelSpec::Trace(TraceSpec { trace, path, .. }) => {
+                (path.clone(), trace.content.clone())
+            }
             other => panic!("{other:?}"),
         }
     };

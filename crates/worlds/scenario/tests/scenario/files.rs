@@ -1,6 +1,6 @@
 //! Scenario files on disk: extending, traces, and what is wrong with either.
 
-use scenario::{ChannelSpec, Overrides, Point, ScenarioError, load};
+use scenario::{ChannelSpec, Overrides, Point, ScenarioError, TraceSpec, load};
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
@@ -128,7 +128,7 @@ fn traces_are_relative_to_the_file_that_names_them() {
         ("child.toml", "extends = \"base/base.inc\"\n"),
     ]);
     let point = one(&folder, "child.toml").expect("valid");
-    let ChannelSpec::Trace { path, trace, .. } = &point.experiment.ues[0].channel else {
+    let ChannelSpec::Trace(TraceSpec { path, trace, .. }) = &point.experiment.ues[0].channel else {
         panic!("a trace")
     };
     assert_eq!(*path, folder.path().join("base/traces/one"));
@@ -148,7 +148,7 @@ fn the_command_lines_trace_replaces_it_and_its_format() {
         ..Overrides::default()
     };
     let points = load(&folder.path().join("a.toml"), &overrides).expect("valid");
-    let ChannelSpec::Trace { path, .. } = &points[0].experiment.ues[0].channel else {
+    let ChannelSpec::Trace(TraceSpec { path, .. }) = &points[0].experiment.ues[0].channel else {
         panic!("a trace")
     };
     assert!(path.ends_with("mine"));
@@ -188,7 +188,7 @@ fn a_sweep_reads_a_trace_once() {
     let traces: Vec<_> = points
         .iter()
         .filter_map(|point| match &point.experiment.ues[0].channel {
-            ChannelSpec::Trace { trace, .. } => Some(std::sync::Arc::as_ptr(trace)),
+            ChannelSpec::Trace(TraceSpec { trace, .. }) => Some(std::sync::Arc::as_ptr(trace)),
             _ => None,
         })
         .collect();

@@ -1,5 +1,6 @@
 //! Scenario files: what is read, what is refused, and with which message.
 
+mod bearers;
 mod edge_settings;
 mod embedded;
 mod files;
@@ -16,3 +17,4 @@ mod refusals_meld;
 mod refusals_tunnel;
 mod shipped;
 mod traces;
+mod uplink_traces;

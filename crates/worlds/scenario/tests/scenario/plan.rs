@@ -1,6 +1,6 @@
 //! Sweeps whose points are made one by one, points at random, and bundles.
 
-use scenario::{Bundle, ChannelSpec, Overrides, Plan, load, load_str};
+use scenario::{Bundle, ChannelSpec, Overrides, Plan, TraceSpec, load, load_str};
 use std::path::{Path, PathBuf};
 
 const TEXT: &str = "[knobs.rtt]\ndefault = \"4 ms\"\nsets = [\"path.rtt\"]\n\
@@ -229,7 +229,10 @@ fn a_bundle_needs_no_files_and_its_faults_read_the_same() {
         );
         assert_eq!((a.axes, a.resolved), (b.axes, b.resolved));
         match (&a.experiment.ues[0].channel, &b.experiment.ues[0].channel) {
-            (ChannelSpec::Trace { trace: a, .. }, ChannelSpec::Trace { trace: b, path, .. }) => {
+            (
+                ChannelSpec::Trace(TraceSpec { trace: a, .. }),
+                ChannelSpec::Trace(TraceSpec { trace: b, path, .. }),
+            ) => {
                 assert_eq!(format!("{:?}", a.content), format!("{:?}", b.content));
                 assert_eq!(*path, name);
             }

@@ -3,7 +3,7 @@
 use radio::McsTable;
 use radio::trace::Playback;
 use ran::Rat;
-use scenario::{AccessSpec, ChannelSpec, Experiment, Overrides, Point, load};
+use scenario::{AccessSpec, ChannelSpec, Experiment, Overrides, Point, TraceSpec, load};
 use std::fs;
 use tempfile::TempDir;
 use units::Duration;
@@ -47,11 +47,11 @@ fn point(scenario: &str, trace: &str, offset: Option<&str>) -> Point {
 
 fn playback(experiment: &Experiment) -> (&Playback, Duration) {
     match &experiment.ues[0].channel {
-        ChannelSpec::Trace {
+        ChannelSpec::Trace(TraceSpec {
             playback,
             offset_spread,
             ..
-        } => (playback, *offset_spread),
+        }) => (playback, *offset_spread),
         other => panic!("no trace: {other:?}"),
     }
 }

@@ -56,6 +56,7 @@ pub(crate) fn dumbbell(
         ues: vec![UeSpec {
             name: "ue1".into(),
             channel: ChannelSpec::Wired,
+            uplink: None,
             bearers: vec![],
         }],
         flows: vec![],
@@ -168,6 +169,7 @@ pub(crate) fn fast_cell(rtt: Duration, duration: Duration) -> Experiment {
             mcs: Mcs::new(28),
             bler: 0.0,
         },
+        uplink: None,
         bearers: vec![BearerConfig::am(config.rat, buffer)],
     };
     let mut experiment = dumbbell(mbps(100), rtt, Bytes::new(1), duration);

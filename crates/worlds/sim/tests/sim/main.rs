@@ -17,6 +17,7 @@ mod received;
 mod reports;
 mod tunnel;
 mod unsplit;
+mod uplink_trace;
 
 pub(crate) use experiments::*;
 use scenario::{AppSpec, FlowResult, FlowSpec, QueueResult, RunResult, Transport};

@@ -16,6 +16,7 @@ fn cell(duration: Duration) -> Experiment {
             mcs: Mcs::new(20),
             bler: 0.1,
         },
+        uplink: None,
         bearers: vec![BearerConfig::am(config.rat, buffer)],
     };
     let mut experiment = dumbbell(mbps(100), ms(100), Bytes::new(1), duration);
