@@ -137,6 +137,7 @@ mod tests {
             is_contested: false,
             queue: Bytes::ZERO,
             reported_at: at(9_000),
+            own_wait: Duration::ZERO,
             is_by_chance: false,
         };
         holder.on_report(at(10_000), address, &unsplit, Duration::from_millis(1));

@@ -4,7 +4,7 @@
 //! ```text
 //!   V as in `virtual_queue.rs` without slack:  what will be in the base station as the next packet gets there
 //!   b = max(2 slots, A / 2),  A: how old the last report had become as the next one came; at most 20 ms
-//!   open while V < R b
+//!   open while V < R (b + w),  w: how long what waits there of the flows of the proxy takes
 //! ```
 //! It is a window of bytes, not a rate alone, which would add up its own error. b bridges what the radio can carry more than
 //! was known: a rate that grows by b / A between two reports finds the base station's queue empty.
@@ -51,11 +51,11 @@ impl ByteWindow {
             Some(last) => now.saturating_since(last),
             None => now.saturating_since(unsplit.reported_at),
         };
-        self.depth = depth(slot, age).as_nanos();
         self.order = Order {
             slack: 0,
             ..self.reporter.order(now, unsplit, config)
         };
+        self.depth = (depth(slot, age) + self.reporter.own_wait()).as_nanos();
     }
 
     /// Whether a packet may go on.
@@ -105,6 +105,7 @@ mod tests {
             is_contested: false,
             queue: Bytes::new(queue),
             reported_at: at(us),
+            own_wait: Duration::ZERO,
             is_by_chance: false,
         }
     }
