@@ -4,8 +4,9 @@ use crate::queue::Queue;
 use crate::{
     BackpressureConfig, Capacity, Classes, ClassesConfig, CoDel, CoDelConfig, ConfigError, Custom,
     CustomConfig, Dequeued, DropTail, DualPi2, DualPi2Config, EmulatorCoDel, EmulatorCoDelConfig,
-    FqCoDel, FqCoDelConfig, LateBinding, LateBindingConfig, MTU, Occupancy, Paced, PacedConfig,
-    Packet, QueueManagement, Red, RedConfig, Room, Sfq, SfqConfig, Slot, Urgent,
+    FqCoDel, FqCoDelConfig, L4Span, L4SpanConfig, LateBinding, LateBindingConfig, MTU, Occupancy,
+    Paced, PacedConfig, Packet, QueueManagement, Red, RedConfig, Room, Sfq, SfqConfig, Slot,
+    Urgent,
 };
 use std::fmt::Debug;
 use units::{Bytes, Instant, Rng, Streams};
@@ -151,6 +152,8 @@ disciplines! {
     Red(RedConfig, Red),
     /// RFC 9332, with PI2.
     DualPi2(DualPi2Config, DualPi2),
+    /// Marks by the predicted sojourn time.
+    L4Span(L4SpanConfig, L4Span),
     /// Late binding: the queue that the MAC pulls from.
     LateBinding(LateBindingConfig, LateBinding),
     /// The UPF's queue above late binding.

@@ -8,8 +8,8 @@
 //!   head of the queue with the largest backlog, as many as it takes (section 4.1). Linux drops up to 64 at once to
 //!   save time; here the search goes over a dense array. CoDel's `count` does not take part in these
 //!   drops.
-//! - ECN as in CoDel here. Linux's additional threshold of immediate marking (`ce_threshold`) is not
-//!   there.
+//! - ECN as in CoDel here. Beside it, as Linux's `ce_threshold` with its selector for ECT(1) (RFC 9331 section 5.4.2),
+//!   packets with ECT(1) are marked that have waited longer than `l4s_threshold`; by default there is none.
 //! - The RFC hashes the 5-tuple with a secret of the boot; here the number that stands for the flow,
 //!   salted by the run's seed.
 
@@ -19,10 +19,10 @@ use crate::fifo::try_mark;
 use crate::flows::{FlowQueues, OneQueue, Ring};
 use crate::registry::{ANYWHERE, Algorithm, Made, Parameter, Quantity};
 use crate::{
-    Capacity, CoDelConfig, ConfigError, Dequeued, DisciplineConfig, Occupancy, Packet,
+    Capacity, CoDelConfig, ConfigError, Dequeued, DisciplineConfig, Ecn, Occupancy, Packet,
     QueueManagement, error,
 };
-use units::{Bytes, Instant, Rng};
+use units::{Bytes, Duration, Instant, Rng};
 
 /// Section 5.2.2 of RFC 8290.
 const QUEUES: u32 = 1024;
@@ -38,6 +38,8 @@ pub struct FqCoDelConfig {
     pub queues: u32,
     /// Bytes that a flow may send in its turn, at least 64.
     pub quantum: Bytes,
+    /// ECT(1) is marked that has waited longer, whatever CoDel does.
+    pub l4s_threshold: Option<Duration>,
 }
 
 impl Default for FqCoDelConfig {
@@ -47,6 +49,7 @@ impl Default for FqCoDelConfig {
             codel: CoDelConfig::default(),
             queues: QUEUES,
             quantum: FRAME,
+            l4s_threshold: None,
         }
     }
 }
@@ -74,6 +77,13 @@ pub(crate) const QUANTUM_KEY: &Parameter = &Parameter::new(
     (64.0, 65_535.0),
     "FQ-CoDel, `default`: bytes that a flow may send in a round (RFC 8290 5.2.2).",
 );
+const L4S_KEY: &Parameter = &Parameter::new(
+    "fq-l4s-threshold",
+    Quantity::Duration,
+    "0 s",
+    (0.0, 10.0),
+    "FQ-CoDel: packets with ECT(1) that have waited longer are marked at once (RFC 9331 5.4.2; Linux: `ce_threshold`); zero: they are as others.",
+);
 
 /// What there is to state of it.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
@@ -87,12 +97,15 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
         codel::INTERVAL_KEY,
         FLOWS_KEY,
         QUANTUM_KEY,
+        L4S_KEY,
     ],
     make: |values| {
+        let l4s_threshold = values.duration(L4S_KEY);
         Made::Discipline(DisciplineConfig::FqCoDel(FqCoDelConfig {
             codel: CoDelConfig::of(values),
             queues: values.count(FLOWS_KEY),
             quantum: values.bytes(QUANTUM_KEY),
+            l4s_threshold: (!l4s_threshold.is_zero()).then_some(l4s_threshold),
         }))
     },
 };
@@ -198,6 +211,14 @@ impl<P: Packet> FqCoDel<P> {
     }
 }
 
+/// RFC 9331 section 5.4.2: the codepoint chooses a shallower threshold.
+fn mark_l4s<P: Packet>(next: &mut Dequeued<P>, now: Instant, threshold: Duration) {
+    let sojourn = now.saturating_since(next.enqueued_at);
+    if next.packet.ecn() == Ecn::Ect1 && sojourn > threshold {
+        next.packet.mark();
+    }
+}
+
 /// What stands at the head of a queue, after CoDel has dropped and marked.
 #[inline(always)]
 fn head_of<P: Packet>(
@@ -266,7 +287,11 @@ impl<P: Packet + Send> QueueManagement<P> for FqCoDel<P> {
             match head_of(&mut packets, law, config, now, budget, dropped) {
                 Head::Ready(bytes) => {
                     packets.queue.deficit -= deficit_of(bytes);
-                    return packets.take(bytes);
+                    let mut next = packets.take(bytes);
+                    if let (Some(threshold), Some(next)) = (self.config.l4s_threshold, &mut next) {
+                        mark_l4s(next, now, threshold);
+                    }
+                    return next;
                 }
                 Head::TooLarge => return None,
                 // section 4.2: an emptied new queue waits among the old ones, so that a flow that
@@ -351,6 +376,29 @@ mod tests {
             served.iter().filter(|&&flow| flow == 1).count() >= 2,
             "{served:?}"
         );
+    }
+
+    #[test]
+    fn rfc_9331_section_5_4_2_ect1_has_a_threshold_of_its_own_where_configured() {
+        let marked = |l4s_threshold, ecn| {
+            let config = FqCoDelConfig {
+                l4s_threshold,
+                ..FqCoDelConfig::default()
+            };
+            let mut rng = Streams::new(1).stream("fq");
+            let mut fq = FqCoDel::new(config, Capacity::Unlimited, &mut rng).unwrap();
+            [1, 2, 3].map(|ms| {
+                let packet = TestPacket::new(1500).with_ecn(ecn);
+                fq.enqueue(at_ms(0), packet).unwrap();
+                let next = fq.dequeue(at_ms(ms), Bytes::MAX, &mut |_| panic!("dropped"));
+                next.is_some_and(|next| next.packet.ecn == Ecn::Ce)
+            })
+        };
+        let threshold = Some(Duration::from_millis(2));
+        assert_eq!(marked(threshold, Ecn::Ect1), [false, false, true]);
+        assert_eq!(marked(threshold, Ecn::Ect0), [false; 3]);
+        assert_eq!(marked(threshold, Ecn::NotEct), [false; 3]);
+        assert_eq!(marked(None, Ecn::Ect1), [false; 3]);
     }
 
     #[test]

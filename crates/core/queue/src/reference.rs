@@ -344,7 +344,7 @@ proptest! {
             ecn,
             ..CoDelConfig::default()
         };
-        let config = FqCoDelConfig { codel, queues, quantum: Bytes::new(quantum) };
+        let config = FqCoDelConfig { codel, queues, quantum: Bytes::new(quantum), l4s_threshold: None };
         let rng = || Streams::new(seed).stream("fq");
         let mut real = FqCoDel::new(config.clone(), capacity, &mut rng()).unwrap();
         let mut plain = PlainFqCoDel {

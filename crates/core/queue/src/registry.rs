@@ -5,7 +5,8 @@
 
 use crate::{BackpressureConfig, DisciplineConfig, Unit};
 use crate::{
-    backpressure, codel, codel_emulator, droptail, dualpi2, fq_codel, late_binding, red, sfq,
+    backpressure, codel, codel_emulator, droptail, dualpi2, fq_codel, l4span, late_binding, red,
+    sfq,
 };
 use units::{Bytes, Duration};
 
@@ -238,6 +239,7 @@ pub const ALGORITHMS: &[&Algorithm] = &[
     &fq_codel::ALGORITHM,
     &red::ALGORITHM,
     &dualpi2::ALGORITHM,
+    &l4span::ALGORITHM,
     &backpressure::dynrlc::ALGORITHM,
     &backpressure::drql::ALGORITHM,
     &backpressure::five_g_bdp::ALGORITHM,

@@ -4,7 +4,7 @@
 //! ([`crate::share::max_min`]), so that it is left what the flows do not request, and an equal part where they request all.
 
 use crate::share::max_min;
-use units::{BitRate, Bytes, Instant};
+use units::{BitRate, Bytes, Duration, Instant};
 
 /// Traffic of one UE that is not split, as of its last report.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,6 +18,8 @@ pub struct Unsplit {
     /// Waiting in the base station; of a queue in common with the flows of the proxy the part that the share has of the
     /// capacity, so that over the share it is the time that the whole queue takes.
     pub queue: Bytes,
+    /// Of that time, how long what waits of the flows of the proxy takes; zero of a queue apart, and where it is not known.
+    pub own_wait: Duration,
     /// When the report was made.
     pub reported_at: Instant,
     /// The report's PRBs are by chance, since several UEs share the cell, and are not averaged.
@@ -58,6 +60,7 @@ impl Unsplit {
             share: rate(share),
             is_contested,
             queue: Bytes::new(queue as u64),
+            own_wait: Duration::ZERO,
             reported_at,
             is_by_chance,
         }

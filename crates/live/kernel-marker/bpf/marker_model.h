@@ -68,17 +68,17 @@ INLINE int is_due(s64 *due, u64 probability, u32 segments)
 
 INLINE u32 judge_l4s(struct ue_marker *m, const struct order *order, const struct packet *packet)
 {
-	u64 coupled = 2 * m->pi.base;
-	u64 own = 0;
+	u64 probability = 2 * m->pi.base;
+	int is_overloaded = probability >= ONE;
 
-	if (coupled >= ONE && is_due(&m->overload, squared(m->pi.base), packet->segments))
+	if (is_overloaded && is_due(&m->overload, squared(m->pi.base), packet->segments))
 		return DROP_OVERLOAD;
 	if (packet->codepoint == CE)
 		return MARKED;
-	if (!has_classic(&m->flows))
-		own = ramp(delay_of(m->queue.length, order->drain), order->ramp_from,
-			   order->ramp_to);
-	return is_due(&m->l4s, greatest(own, coupled), packet->segments) ? MARK_L4S : UNDUE;
+	if (!is_overloaded && !has_classic(&m->flows))
+		probability = ramp(delay_of(m->queue.length, order->drain), order->ramp_from,
+				   order->ramp_to);
+	return is_due(&m->l4s, probability, packet->segments) ? MARK_L4S : UNDUE;
 }
 
 INLINE u32 judge_classic(struct ue_marker *m, struct bucket *b, const struct packet *packet)

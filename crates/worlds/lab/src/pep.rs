@@ -19,6 +19,13 @@ use std::time::Duration;
 /// # Errors
 /// If it needs reports that there are not.
 pub(crate) fn check(pep: &PepSpec, access: &AccessSpec) -> Result<(), Error> {
+    if pep.held.is_some() {
+        return Err(Error::Unsupported {
+            what: "pep.unsplit = \"queue\"".to_owned(),
+            why: "packets that are not split wait at the edge in the simulator only: take \"off\", or --world sim"
+                .to_owned(),
+        });
+    }
     if pep.unsplit.is_some() {
         return Err(Error::Unsupported {
             what: "pep.unsplit = \"mark\"".to_owned(),

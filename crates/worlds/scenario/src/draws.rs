@@ -204,7 +204,8 @@ fn is_drawing(queue: &DisciplineConfig) -> bool {
         DisciplineConfig::Red(_)
         | DisciplineConfig::Sfq(_)
         | DisciplineConfig::FqCoDel(_)
-        | DisciplineConfig::DualPi2(_) => true,
+        | DisciplineConfig::DualPi2(_)
+        | DisciplineConfig::L4Span(_) => true,
         DisciplineConfig::Classes(classes) => {
             let mut classes = classes.classes.iter();
             classes.any(|class| is_drawing(&class.discipline))

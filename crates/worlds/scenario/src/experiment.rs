@@ -451,6 +451,8 @@ pub struct PepSpec {
     pub windows: WindowControl,
     /// How packets that are not split are marked on their way to users, if they are.
     pub unsplit: Option<MarkerConfig>,
+    /// How they wait at the edge instead, if they do.
+    pub held: Option<MarkerConfig>,
 }
 
 /// What the simulated proxy's TCP can show and bound between two decisions.

@@ -1,6 +1,7 @@
 //! The proxy's control plane: radio reports on their way, and the machine that reads them. It decides nothing:
 //! telemetry and reports go into [`edge::Edge`], actions come out.
 
+use crate::held::Holder;
 use crate::schedule::EntityId;
 use edge::marker::{self, Fate, Marker};
 use edge::{Actuator, Edge};
@@ -18,6 +19,10 @@ pub(crate) struct Control {
     pub(crate) has_flows: bool,
     /// What marks packets that are not split.
     pub(crate) marker: Option<Marker>,
+    /// Where packets that are not split wait instead.
+    pub(crate) holder: Option<Holder>,
+    /// When the next of them may go on.
+    pub(crate) held_entity: EntityId,
     /// How windows towards UEs are set.
     pub(crate) actuator: Actuator,
     /// Reports on their way to it.
@@ -33,14 +38,20 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    /// Shows the marker what an accepted report means for packets that are not split.
-    pub(crate) fn show_marker(&mut self, now: Instant, report: &CheckedReport) {
-        let Some(marker) = &mut self.marker else {
+    /// Shows the marker, or where packets wait, what an accepted report means for those that are not split.
+    pub(crate) fn show_unsplit(&mut self, now: Instant, report: &CheckedReport) {
+        if self.marker.is_none() && self.holder.is_none() {
             return;
-        };
+        }
         for address in report.ues.iter().filter_map(|ue| ue.ip) {
-            if let Some(unsplit) = self.edge.unsplit(now, address) {
+            let Some(unsplit) = self.edge.unsplit(now, address) else {
+                continue;
+            };
+            if let Some(marker) = &mut self.marker {
                 marker.on_report(now, address, &unsplit);
+            }
+            if let Some(holder) = &mut self.holder {
+                holder.on_report(now, address, &unsplit, report.cell.slot_duration);
             }
         }
     }

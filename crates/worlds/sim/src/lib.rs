@@ -24,6 +24,7 @@ mod control;
 mod custom;
 mod error;
 mod forwarding;
+mod held;
 mod host;
 mod packet;
 mod pool;

@@ -30,12 +30,14 @@ mod report;
 #[cfg(test)]
 mod tests;
 mod virtual_queue;
+mod window;
 
 pub use config::MarkerConfig;
 pub use counts::{Counts, Fate, Verdict};
 pub use order::Order;
 pub use packet::{Codepoint, MAX_SEGMENTS, Packet, UeMarker};
 pub use report::Reporter;
+pub use window::ByteWindow;
 
 use crate::ConfigError;
 use rapid::Unsplit;

@@ -150,7 +150,8 @@ impl UeMarker {
     }
 
     /// By its own ramp while no classic flow fills the same queue, and by the coupled law beside one (RFC 9332 2.5.1.1:
-    /// ECT(1) in the queue of the other kind): one queue cannot be short for the one and long for the other.
+    /// ECT(1) in the queue of the other kind): one queue cannot be short for the one and long for the other. Without a
+    /// classic flow there is nothing to couple to: p', which grows with each burst, then decides on overload alone.
     fn judge_l4s(
         &mut self,
         order: &Order,
@@ -165,11 +166,11 @@ impl UeMarker {
         if codepoint == Codepoint::Ce {
             return Verdict::Marked;
         }
-        let own = match self.flows.has_classic() {
-            true => 0,
+        let probability = match self.flows.has_classic() || coupled >= ONE {
+            true => coupled,
             false => ramp(ahead, order.ramp_from, order.ramp_to),
         };
-        match self.l4s.is_due(own.max(coupled), segments) {
+        match self.l4s.is_due(probability, segments) {
             true => Verdict::MarkL4s,
             false => Verdict::Undue,
         }

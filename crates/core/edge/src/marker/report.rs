@@ -8,7 +8,7 @@ use super::{MarkerConfig, Order};
 use rapid::Unsplit;
 use units::{Bytes, Duration, Instant};
 
-/// Forgetting time of the mean rate and its deviation, seconds.
+/// Forgetting time of the mean rate and its deviation, and of what waits of the proxy's flows, seconds.
 const SPREAD_TIME: f64 = 0.2;
 /// Forgetting time of a rate that is by chance, seconds.
 const CHANCE_TIME: f64 = 0.01;
@@ -22,6 +22,9 @@ const VARYING: f64 = 0.25;
 const SPARED: u64 = 4;
 const SPARED_CONTESTED: u64 = 7;
 
+/// The flows of the proxy aim at a few milliseconds: what waits of them beyond this is no aim of theirs.
+const MAX_OWN_WAIT: Duration = Duration::from_millis(20);
+
 /// What is kept of a UE's reports.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reporter {
@@ -32,6 +35,8 @@ pub struct Reporter {
     deviation: f64,
     /// The share over the capacity, and the capacity where it is by chance, byte/s.
     capacity: f64,
+    /// How long what waits of the flows of the proxy takes, averaged, ns.
+    own_wait: f64,
 }
 
 impl Reporter {
@@ -42,10 +47,12 @@ impl Reporter {
             None => 0.0,
         };
         let share = self.rate(unsplit, elapsed) * config.rate_fraction;
+        self.follow_own_wait(unsplit, elapsed);
         let t = ((self.spread() - STEADY) / (VARYING - STEADY)).clamp(0.0, 1.0);
         let between = |steady: Duration, wide: Duration| {
             let (steady, wide) = (steady.as_nanos() as f64, wide.as_nanos() as f64);
-            (steady + t * (wide - steady)) as u64
+            // what the proxy's own flows let wait is not for this traffic to make up for
+            (steady + t * (wide - steady) + self.own_wait) as u64
         };
         let slack = match unsplit.is_contested {
             true => config.contested_slack,
@@ -96,6 +103,20 @@ impl Reporter {
         }
     }
 
+    fn follow_own_wait(&mut self, unsplit: &Unsplit, elapsed: f64) {
+        let weight = match self.number {
+            0 => 1.0,
+            _ => elapsed / (elapsed + SPREAD_TIME),
+        };
+        let found = unsplit.own_wait.min(MAX_OWN_WAIT).as_nanos() as f64;
+        self.own_wait += weight * (found - self.own_wait);
+    }
+
+    /// How long what waits of the flows of the proxy takes, averaged.
+    pub(super) fn own_wait(&self) -> Duration {
+        Duration::from_nanos(self.own_wait as u64)
+    }
+
     /// Standard deviation of the capacity over its mean.
     fn spread(&self) -> f64 {
         match self.mean > 0.0 {
@@ -123,6 +144,7 @@ mod tests {
             is_contested: false,
             queue: Bytes::new(7_000),
             reported_at: Instant::ZERO + Duration::from_millis(ms),
+            own_wait: Duration::ZERO,
             is_by_chance: false,
         }
     }
@@ -162,6 +184,21 @@ mod tests {
         };
         let order = reporter.order(at(13), &contested, &config);
         assert_eq!((order.number, order.slack, order.spared), (2, 100_000, 7));
+    }
+
+    #[test]
+    fn the_ramp_begins_beyond_what_waits_of_the_proxys_flows() {
+        let ramp = |own| {
+            let of = Unsplit {
+                is_contested: true,
+                own_wait: Duration::from_millis(own),
+                ..unsplit(16, 10)
+            };
+            let order = Reporter::default().order(at(12), &of, &MarkerConfig::default());
+            [order.ramp_from, order.ramp_to, order.target].map(|ns| ns / 1_000_000)
+        };
+        assert_eq!(ramp(9), [17, 25, 18]);
+        assert_eq!(ramp(500), [28, 36, 18], "20 ms at the most");
     }
 
     #[test]

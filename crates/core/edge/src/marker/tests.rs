@@ -66,6 +66,30 @@ fn l4s_is_marked_by_the_ramp_as_the_queue_grows() {
     assert_eq!(count(&verdicts, Verdict::DropOverload), 0);
 }
 
+/// p' grows by 3.2 for each second of more delay and is no less than zero as that falls: of a queue that comes and goes it
+/// would mark 4 %.
+#[test]
+fn what_waits_less_than_the_ramp_is_not_marked_where_no_classic_flow_is() {
+    let mut ue = UeMarker::default();
+    let mut judged = 0;
+    for step in 0..4_000_u64 {
+        let now = step * MS / 2;
+        // for 20 ms nothing waits, then 7 ms of the radio
+        let of_step = Order {
+            queue: if step / 40 % 2 == 0 { 0 } else { 14_000 },
+            slack: 0,
+            counted_until: now,
+            ramp_from: 8 * MS,
+            ramp_to: 16 * MS,
+            ..order(step + 1)
+        };
+        let verdict = ue.decide(&of_step, now, packet(2, Codepoint::Ect1));
+        assert_eq!(verdict.fate(), Fate::Forward, "step {step}: {verdict:?}");
+        judged += usize::from(verdict == Verdict::Undue);
+    }
+    assert!(judged > 1_000, "{judged}");
+}
+
 #[test]
 fn classic_is_marked_by_the_square_and_not_ect_dropped_alike() {
     let marked = sent(300, 120, Codepoint::Ect0);
@@ -360,6 +384,7 @@ proptest! {
             is_contested: false,
             queue: units::Bytes::ZERO,
             reported_at: Instant::ZERO,
+            own_wait: units::Duration::ZERO,
             is_by_chance: false,
         };
         let config = MarkerConfig { max_age: units::Duration::from_secs(3600), ..MarkerConfig::default() };

@@ -3,8 +3,9 @@
 use queue::{
     BackpressureConfig, Capacity, ClassConfig, ClassScheduler, ClassesConfig, CoDelConfig,
     DisciplineConfig, DrqlConfig, DualPi2Config, DualScheduler, DynRlcConfig, Ecn,
-    EmulatorCoDelConfig, FiveGBdpConfig, FqCoDelConfig, LateBindingConfig, PacedConfig, Packet,
-    QueueConfig, Ratio, RedConfig, SfqConfig, Turn, Unit, UspAmount, UspConfig, UspPeriod,
+    EmulatorCoDelConfig, FiveGBdpConfig, FqCoDelConfig, L4SpanConfig, LateBindingConfig,
+    PacedConfig, Packet, QueueConfig, Ratio, RedConfig, SfqConfig, Turn, Unit, UspAmount,
+    UspConfig, UspPeriod,
 };
 use units::{Bytes, Duration, Packets, Rng, Streams};
 
@@ -92,6 +93,11 @@ pub fn disciplines() -> Vec<(&'static str, DisciplineConfig)> {
         },
         ..DualPi2Config::default()
     };
+    let l4span = L4SpanConfig {
+        classic_threshold: Bytes::new(30_000),
+        drops: true,
+        ..L4SpanConfig::default()
+    };
     let three = [
         D::CoDel(CoDelConfig::default()),
         D::DropTail,
@@ -119,6 +125,7 @@ pub fn disciplines() -> Vec<(&'static str, DisciplineConfig)> {
         ("dualpi2", D::DualPi2(DualPi2Config::default())),
         ("dualpi2 of the rfc", D::DualPi2(DualPi2Config::rfc9332())),
         ("dualpi2, time-shifted", D::DualPi2(shifted)),
+        ("l4span that drops", D::L4Span(l4span)),
         (
             "strict classes",
             classes(ClassScheduler::StrictPriority, three),

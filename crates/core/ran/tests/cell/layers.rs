@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use queue::{
     BackpressureConfig, Capacity, ClassConfig, ClassScheduler, ClassesConfig, CoDelConfig,
     DisciplineConfig, DrqlConfig, DualPi2Config, DynRlcConfig, FiveGBdpConfig, FqCoDelConfig,
-    LateBindingConfig, PacedConfig, QueueConfig, RedConfig, SfqConfig, Unit, UspConfig,
+    L4SpanConfig, LateBindingConfig, PacedConfig, QueueConfig, RedConfig, SfqConfig, Unit,
+    UspConfig,
 };
 use radio::Link;
 use ran::{CellConfig, QueuesConfig, SchedulerKind, UeConfig};
@@ -64,6 +65,7 @@ fn one_discipline() -> impl Strategy<Value = DisciplineConfig> {
         Just(DisciplineConfig::Sfq(SfqConfig::default())),
         Just(DisciplineConfig::Red(RedConfig::default())),
         Just(DisciplineConfig::DualPi2(DualPi2Config::default())),
+        Just(DisciplineConfig::L4Span(L4SpanConfig::default())),
     ]
 }
 

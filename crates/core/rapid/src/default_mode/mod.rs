@@ -213,6 +213,42 @@ mod tests {
     use units::Bytes;
 
     #[test]
+    fn what_waits_of_our_flows_is_what_they_have_in_flight_and_no_more_than_waits() {
+        let waiting = |in_flight: u64| {
+            let mut policy = DefaultMode::new(AllocatorConfig::new(Mode::Default));
+            policy.on_report(Instant::from_nanos(1_000_000), &checked(report(&[0])));
+            let (flow, opened_at) = (FlowId(1), Instant::from_nanos(2_000_000));
+            let mss = Bytes::new(1440);
+            policy.on_flow_open(opened_at, flow, FlowOpened { ue: Rnti(1), mss });
+            let telemetry = FlowTelemetry {
+                ran_min_rtt: Some(Duration::from_millis(1)),
+                ran_in_flight: Bytes::new(in_flight),
+                ..FlowTelemetry::default()
+            };
+            policy.on_telemetry(opened_at, flow, &telemetry);
+            let mut queued = report(&[0]);
+            queued.ues[0].rlc_queue_bytes = Bytes::new(20_000);
+            let now = Instant::from_nanos(3_000_000);
+            policy.on_report(now, &checked(queued));
+            let of = policy.unsplit(now, Rnti(1)).expect("it is known");
+            let bytes = of.own_wait.as_secs_f64() * of.capacity.as_bps() as f64 / 8.0;
+            bytes.round()
+        };
+        // nothing has been delivered yet, so that all in flight waits
+        assert!(
+            (4_990.0..=5_010.0).contains(&waiting(5_000)),
+            "{}",
+            waiting(5_000)
+        );
+        assert!(
+            (19_990.0..=20_010.0).contains(&waiting(90_000)),
+            "{}",
+            waiting(90_000)
+        );
+        assert_eq!(waiting(0), 0.0);
+    }
+
+    #[test]
     fn a_new_flow_of_an_idle_cell_is_not_shown_what_it_cannot_use_yet() {
         let window = |arrived: u64, without: Vec<Part>| {
             let mut config = AllocatorConfig::new(Mode::Default);

@@ -130,13 +130,33 @@ impl Ue {
             true => unsplit::Queue::Apart(self.whole_queue - self.queue),
             false => unsplit::Queue::Common(self.whole_queue),
         };
-        Unsplit::new(
+        let unsplit = Unsplit::new(
             self.capacity,
             active.map(Flow::requested).collect(),
             queue,
             self.reported_at,
             self.is_cell_shared && self.flows.is_empty(),
-        )
+        );
+        let own_wait = match self.is_own_queue {
+            true => Duration::ZERO,
+            false => self.own_wait(),
+        };
+        Unsplit {
+            own_wait,
+            ..unsplit
+        }
+    }
+
+    /// How long what waits of our flows in the base station takes: what they have in flight beyond what is delivered in
+    /// the least round trip, of no more than waits there.
+    fn own_wait(&self) -> Duration {
+        if self.capacity <= 0.0 || self.ran_min_rtt <= 0.0 {
+            return Duration::ZERO;
+        }
+        let in_flight: Bytes = self.flows.values().map(|f| f.telemetry.ran_in_flight).sum();
+        let standing = in_flight.get() as f64 - self.delivered * self.ran_min_rtt;
+        let standing = standing.clamp(0.0, self.whole_queue.max(0.0));
+        Duration::from_secs_f64(standing / self.capacity)
     }
 
     /// Nothing is left to do for it.

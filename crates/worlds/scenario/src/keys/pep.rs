@@ -244,11 +244,12 @@ pub(super) static SECTIONS: &[Section] = &[Section {
         ),
         key(
             "unsplit",
-            Choice(&["off", "mark"]),
+            Choice(&["off", "mark", "queue"]),
             Value("off"),
             Any,
             "What is not split on its way to users (QUIC, UDP, TCP that is not intercepted): `off`: it passes; `mark`: its \
-                 packets are marked (ECN), or dropped early where they cannot be, by what the radio carries of them \
+                 packets are marked (ECN), or dropped early where they cannot be, by what the radio carries of them; `queue`: they \
+                 wait at the edge, each flow in its turn, so that the base station has a few milliseconds of them \
                  (docs/algorithms/marking.md). Needs a `[cell]`; in the simulator.",
         ),
         key(

@@ -202,7 +202,7 @@ pub(super) static SECTIONS: &[Section] = &[Section {
             Value("true"),
             Any,
             "Algorithms mark packets instead of dropping them where the flow understands marks \
-                 (`flow.<name>.ecn`). DualPI2 always does.",
+                 (`flow.<name>.ecn`). DualPI2 and L4Span always do.",
         ),
         key(
             "preparation",

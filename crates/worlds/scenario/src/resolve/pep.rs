@@ -23,9 +23,10 @@ pub(super) fn read(top: &mut Reader<'_>, access: &Access, ues: &[UeSpec]) -> Che
         .allowed("a wired [link] gives no radio reports")
         .hint("take \"none\" or \"split\", or a [cell]"));
     }
-    let unsplit = unsplit(&mut reader, access)?;
+    let (unsplit, held) = unsplit(&mut reader, access)?;
     let spec = PepSpec {
         unsplit,
+        held,
         reports: reports::read(&mut reader)?,
         buffer: reader.quantity("buffer")?,
         mode: match rapid {
@@ -49,13 +50,17 @@ pub(super) fn read(top: &mut Reader<'_>, access: &Access, ues: &[UeSpec]) -> Che
     Ok(spec)
 }
 
-/// How packets that are not split are marked.
-fn unsplit(reader: &mut Reader<'_>, access: &Access) -> Checked<Option<MarkerConfig>> {
-    if reader.choice("unsplit")? != "mark" {
-        return Ok(None);
+/// How packets that are not split are marked, and how they wait at the edge: one of them at most.
+fn unsplit(
+    reader: &mut Reader<'_>,
+    access: &Access,
+) -> Checked<(Option<MarkerConfig>, Option<MarkerConfig>)> {
+    let chosen = reader.choice("unsplit")?;
+    if chosen == "off" {
+        return Ok((None, None));
     }
     if matches!(access, Access::Link(_)) {
-        let problem = "unsplit = \"mark\" needs a radio cell";
+        let problem = format!("unsplit = \"{chosen}\" needs a radio cell");
         return Err(fault(reader.place("unsplit"), problem)
             .allowed("a wired [link] gives no radio reports")
             .hint("take \"off\", or a [cell]"));
@@ -68,7 +73,8 @@ fn unsplit(reader: &mut Reader<'_>, access: &Access) -> Checked<Option<MarkerCon
         *time = reader.quantity(key)?;
     }
     match config.check() {
-        Ok(()) => Ok(Some(config)),
+        Ok(()) if chosen == "queue" => Ok((None, Some(config))),
+        Ok(()) => Ok((Some(config), None)),
         Err(error) => Err(fault(reader.place("unsplit"), error.to_string())),
     }
 }

@@ -66,9 +66,29 @@ fn every_time_of_the_marker_is_a_key_with_its_default() {
 }
 
 #[test]
+fn packets_are_marked_or_wait_at_the_edge_and_not_both() {
+    let chosen = |how: &str| {
+        let rest = format!("[pep]\nunsplit = \"{how}\"\nunsplit-transit = \"2 ms\"\n");
+        let pep = read(CELL, BULK, &rest).expect("a scenario").pep;
+        (pep.unsplit.is_some(), pep.held.map(|held| held.transit))
+    };
+    assert_eq!(chosen("off"), (false, None));
+    assert_eq!(chosen("mark"), (true, None));
+    let transit = units::Duration::from_millis(2);
+    assert_eq!(chosen("queue"), (false, Some(transit)));
+}
+
+#[test]
 fn what_the_marker_cannot_be_is_refused() {
     let ramp = unsplit("unsplit-ramp-from = \"17 ms\"").expect_err("a ramp that ends first");
     assert!(ramp.contains("unsplit-ramp-from is 17 ms"), "{ramp}");
-    let mark = "[pep]\nunsplit = \"mark\"\n";
-    refused(LINK, BULK, mark, &["needs a radio cell"]);
+    for how in ["mark", "queue"] {
+        let pep = format!("[pep]\nunsplit = \"{how}\"\n");
+        refused(
+            LINK,
+            BULK,
+            &pep,
+            &[&format!("\"{how}\" needs a radio cell")],
+        );
+    }
 }

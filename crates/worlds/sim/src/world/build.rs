@@ -9,6 +9,7 @@ use crate::carried::Ledger;
 use crate::control::{Control, ServerReports};
 use crate::custom::Registry;
 use crate::forwarding::{Network, Parts};
+use crate::held::Holder;
 use crate::schedule::{EntityId, Schedule};
 use cc::Reporter;
 use edge::marker::Marker;
@@ -275,20 +276,26 @@ impl Builder<'_> {
     /// The control plane, for RAPID and for the marker.
     fn control(&mut self) -> Result<Option<Control>, Error> {
         let pep = &self.experiment.pep;
-        let (config, has_flows) = match (&pep.mode, &pep.unsplit) {
-            (PepMode::Rapid(config), _) => ((**config).clone(), true),
-            (PepMode::None | PepMode::Split, Some(_)) => (EdgeConfig::new(Mode::Default), false),
-            (PepMode::None | PepMode::Split, None) => return Ok(None),
+        let is_read = pep.unsplit.is_some() || pep.held.is_some();
+        let (config, has_flows) = match &pep.mode {
+            PepMode::Rapid(config) => ((**config).clone(), true),
+            PepMode::None | PepMode::Split if is_read => (EdgeConfig::new(Mode::Default), false),
+            PepMode::None | PepMode::Split => return Ok(None),
         };
         let AccessSpec::Cell(_) = &self.experiment.access else {
             return Err(network::Error::NoReports.into());
         };
         check_reports("pep", &pep.reports)?;
         let rng = self.streams.child("pep").stream("report-loss");
+        let held_rng = self.streams.child("pep").stream("held");
         Ok(Some(Control {
             edge: Edge::new(config, &BTreeMap::new())?,
             has_flows,
             marker: pep.unsplit.map(Marker::new).transpose()?,
+            holder: pep
+                .held
+                .map(|config| Holder::new(config, pep.buffer, held_rng)),
+            held_entity: self.entity(Entity::Held),
             actuator: pep.actuator,
             reports: ReportChannel::new(&pep.reports, rng),
             report_entity: self.entity(Entity::Report),

@@ -15,6 +15,7 @@ mod tunnel;
 use crate::control::{Control, ServerReports};
 use crate::custom::Registry;
 use crate::forwarding::{Network, Place, TunnelEnd};
+use crate::held::Left;
 use crate::packet::{Body, Packet};
 use crate::pool::Handle;
 use crate::schedule::EntityId;
@@ -48,6 +49,8 @@ pub(crate) enum Entity {
     ServerReportArrival,
     /// A deadline of what decides for the proxy.
     Edge,
+    /// What waits at the edge may go on.
+    Held,
     /// The cell.
     Cell,
     /// A link.
@@ -223,6 +226,10 @@ impl World {
                 self.net.schedule.set(id, None);
                 self.on_edge_deadline();
             }
+            Entity::Held => {
+                self.net.schedule.set(id, None);
+                self.release_held(Left::default());
+            }
             Entity::Sample => self.sample(id),
         }
     }
@@ -258,6 +265,11 @@ impl World {
         if let Some(control) = &mut self.control {
             let flow = self.net.peek(handle).flow;
             let address = ue_address(self.flows[flow as usize].spec.ue).into();
+            if let Some(holder) = &mut control.holder {
+                let mut left = Left::default();
+                holder.enqueue(self.now, address, handle, &mut left);
+                return self.release_held(left);
+            }
             let packet = marker::Packet {
                 flow: handle.flow() as u32,
                 bytes: handle.wire_bytes().get() as u32,
@@ -276,6 +288,24 @@ impl World {
             }
         }
         self.net.enter_access(self.now, handle);
+    }
+
+    /// What waits at the edge and may go on does, behind what has left already.
+    fn release_held(&mut self, mut left: Left) {
+        let Some(control) = &mut self.control else {
+            return;
+        };
+        let Some(holder) = &mut control.holder else {
+            return;
+        };
+        let next = holder.release(self.now, &mut left);
+        self.net.schedule.set(control.held_entity, next);
+        for handle in left.passed {
+            self.net.enter_access(self.now, handle);
+        }
+        for handle in left.dropped {
+            self.net.drop_at_edge(handle);
+        }
     }
 
     /// A packet reaches a host or the proxy.

@@ -3,6 +3,7 @@
 use super::World;
 use super::connections::SPLIT_CC;
 use crate::control::SessionChange;
+use crate::held::Left;
 use crate::relay::{Announced, Relay};
 use crate::schedule::EntityId;
 use crate::session::{Session, Side};
@@ -141,9 +142,10 @@ impl World {
             let mut measure = |flow: FlowId| measure(sessions, flow);
             let accepted = control.edge.on_report(now, report, false, &mut measure);
             if let Some(report) = accepted {
-                control.show_marker(now, &report);
+                control.show_unsplit(now, &report);
             }
             self.carry_out_actions();
+            self.release_held(Left::default());
         }
         if let Some(control) = &self.control {
             self.net.schedule.set(id, control.reports.next_arrival());

@@ -75,6 +75,7 @@ pub(crate) fn no_pep() -> PepSpec {
         reports: reports(ms(1)),
         buffer: Bytes::new(8_000_000),
         unsplit: None,
+        held: None,
     }
 }
 
