@@ -249,7 +249,7 @@ pub(super) static SECTIONS: &[Section] = &[Section {
             Any,
             "What is not split on its way to users (QUIC, UDP, TCP that is not intercepted): `off`: it passes; `mark`: its \
                  packets are marked (ECN), or dropped early where they cannot be, by what the radio carries of them \
-                 (docs/algorithms/marking.md). Needs a `[cell]`; in the simulator.",
+                 (docs/algorithms/marking.md). Needs a `[cell]`.",
         ),
         key(
             "unsplit-rate-fraction",
