@@ -1,8 +1,10 @@
 //! Datagrams from the server to the client, with an ECN field, and what of them arrives.
 
+use super::traffic::TIMEOUT;
 use super::{Hosts, Namespace, client, server};
 use rustix::net::sockopt;
-use std::net::{SocketAddr, UdpSocket};
+use std::io::ErrorKind;
+use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread::JoinHandle;
@@ -171,6 +173,12 @@ impl<'a> Arrivals<'a> {
                 let at = SocketAddr::new(client(is_ipv6), *port);
                 let socket = hosts.client.enter(|| UdpSocket::bind(at));
                 sockets.push(socket.expect("bound"));
+                // what comes before the next hop's address is resolved may be dropped: here it is refused, once it is
+                let next = hosts
+                    .server
+                    .enter(|| TcpStream::connect_timeout(&at, TIMEOUT));
+                let error = next.expect_err("nothing listens");
+                assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
             }
         }
         hosts.client.sh(&format!("nft -f - <<'END'\n{script}END"));

@@ -3,8 +3,10 @@
 use super::*;
 use crate::Test;
 use crate::lifecycle::{traces, transfer};
+use crate::support::daemon::write_config;
 use crate::support::datagrams::{Arrivals, Datagrams, Ecn};
 use kernel_marker::{Marker, Settings};
+use rustix::process::Signal;
 use std::path::PathBuf;
 
 pub const TESTS: &[Test] = &[
@@ -23,6 +25,14 @@ pub const TESTS: &[Test] = &[
         a_second_marker_of_an_interface_is_refused,
     ),
     ("a_missing_interface_is_named", a_missing_interface_is_named),
+    (
+        "an_interface_that_comes_back_is_marked_at_again",
+        an_interface_that_comes_back_is_marked_at_again,
+    ),
+    (
+        "without_the_rights_marks_are_refused",
+        without_the_rights_marks_are_refused,
+    ),
     (
         "an_upgrade_drops_nothing_and_the_successor_marks",
         an_upgrade_drops_nothing_and_the_successor_marks,
@@ -198,6 +208,57 @@ fn a_missing_interface_is_named() {
     let config = format!("{ALONE}{MARK}").replace("ran0", "gone0");
     let log = refused(&hosts, &config);
     assert!(log.contains("interface gone0"), "{log}");
+}
+
+fn an_interface_that_comes_back_is_marked_at_again() {
+    let Some(hosts) = Hosts::try_new("an_interface_that_comes_back_is_marked_at_again") else {
+        return;
+    };
+    let (daemon, _radio, arrivals) = marking(&hosts);
+    hosts.proxy.sh("ip link del ran0");
+    daemon.wait_until("it has gone", || unsplit(&daemon)["error"].is_string());
+    hosts.proxy.sh(&format!(
+        "ip link add ran0 type veth peer name c0 netns {}\n\
+         ip addr add 10.45.0.1/24 dev ran0; ip link set ran0 up",
+        hosts.client.pid()
+    ));
+    hosts.client.sh(
+        "ip link set c0 up; ip addr add 10.45.0.2/24 dev c0; ip route add default via 10.45.0.1",
+    );
+    daemon.wait_until("the program is there", || {
+        unsplit(&daemon)["error"].is_null()
+    });
+    let before = arrivals.with(PORT, Ecn::Ce);
+    let _flow = heavy().start(&hosts);
+    testing::wait_until("it is marked", || arrivals.with(PORT, Ecn::Ce) > before);
+}
+
+fn without_the_rights_marks_are_refused() {
+    let Some(hosts) = Hosts::try_new("without_the_rights_marks_are_refused") else {
+        return;
+    };
+    let wrapper = ["setpriv", "--bounding-set", "-bpf,-sys_admin,-perfmon"];
+    let folder = tempfile::tempdir().expect("a folder");
+    let alone = format!("{ALONE}{MARK}");
+    let mut daemon = Daemon::spawn_wrapped(&hosts.proxy, folder, &alone, &wrapper, &[]);
+    assert!(!daemon.child.wait().expect("it ends").success());
+    let log = daemon.log();
+    assert!(log.contains("[unsplit] mode = \"mark\": "), "{log}");
+    // one that splits, and is not to mark, goes on
+    let more = "[reports]\nsource = \"unix:{dir}/radio\"\n";
+    let marked = crate::split(more) + MARK;
+    let folder = tempfile::tempdir().expect("a folder");
+    let off = marked.replace("\"mark\"", "\"off\"");
+    let daemon = Daemon::start_without_bpf(&hosts.proxy, folder, &off);
+    transfer(&hosts, 5_606);
+    write_config(&daemon.folder, &marked);
+    daemon.signal(Signal::HUP);
+    daemon.wait_until("a reload is refused", || {
+        daemon
+            .log()
+            .contains("the program that marks was not loaded")
+    });
+    assert_eq!(daemon.count("accepted"), 1);
 }
 
 fn an_upgrade_drops_nothing_and_the_successor_marks() {
