@@ -134,18 +134,28 @@ fn status_text(status: &Value) -> String {
         .as_array()
         .map_or(&[][..], Vec::as_slice);
     let listeners: Vec<String> = listeners.iter().map(plain).collect();
+    let is_split = status["interception"] != "off";
     // writing to a text cannot fail
     let _ = writeln!(
         text,
-        "brimful {} (process {}): {} for {:.0} s, at {}\n{} connections, {} waiting",
+        "brimful {} (process {}): {} for {:.0} s, {}",
         plain(&status["version"]),
         status["pid"],
         plain(&status["state"]),
         status["uptime_seconds"].as_f64().unwrap_or(0.0),
-        listeners.join(" and "),
-        status["connections"],
-        bytes(&status["waiting_bytes"]),
+        match is_split {
+            true => format!("at {}", listeners.join(" and ")),
+            false => "no connection is split".to_owned(),
+        },
     );
+    if is_split {
+        let _ = writeln!(
+            text,
+            "{} connections, {} waiting",
+            status["connections"],
+            bytes(&status["waiting_bytes"]),
+        );
+    }
     let control = &status["control"];
     if control.is_null() {
         text.push_str("connections are split; without a look at the radio\n");
@@ -153,8 +163,11 @@ fn status_text(status: &Value) -> String {
     }
     let _ = writeln!(
         text,
-        "windows towards UEs by {}; reports {}connected, {} accepted",
-        plain(&control["actuator"]),
+        "{}; reports {}connected, {} accepted",
+        match control["actuator"].as_str() {
+            Some("none") => "no windows are decided".to_owned(),
+            _ => format!("windows towards UEs by {}", plain(&control["actuator"])),
+        },
         if control["source_connected"] == true {
             ""
         } else {
@@ -162,6 +175,9 @@ fn status_text(status: &Value) -> String {
         },
         control["reports"]["believed"],
     );
+    if !control["unsplit"].is_null() {
+        text.push_str(&unsplit_text(&control["unsplit"]));
+    }
     let windows = &status["server_windows"];
     if !windows.is_null() {
         let _ = writeln!(
@@ -197,6 +213,28 @@ fn status_text(status: &Value) -> String {
         );
     }
     text
+}
+
+/// What becomes of packets that are not split.
+fn unsplit_text(unsplit: &Value) -> String {
+    let packets = |of: fn(&str) -> bool| -> u64 {
+        let counts = unsplit["packets"].as_object().into_iter().flatten();
+        let counts = counts.filter(|(verdict, _)| of(verdict));
+        counts.filter_map(|(_, packets)| packets.as_u64()).sum()
+    };
+    format!(
+        "not split: {} at {} ({}{}); {} UEs with orders; {} packets, {} marked, {} dropped\n",
+        plain(&unsplit["mode"]),
+        plain(&unsplit["interface"]),
+        plain(&unsplit["way"]),
+        unsplit["error"]
+            .as_str()
+            .map_or_else(String::new, |error| format!(": {error}")),
+        unsplit["ues"],
+        packets(|_| true),
+        packets(|verdict| verdict.starts_with("marked_")),
+        packets(|verdict| verdict.starts_with("dropped_")),
+    )
 }
 
 fn flows_text(flows: &Value) -> String {
@@ -259,9 +297,26 @@ mod tests {
         controlled["server_windows"] = serde_json::json!({
             "actuator": "clamp", "actuator_error": "no right", "updates": 0,
         });
+        controlled["control"]["unsplit"] = serde_json::json!({
+            "mode": "mark", "interface": "ran0", "way": "tcx", "ues": 1, "orders": 7,
+            "packets": { "sparse": 5, "marked_l4s": 3, "marked_classic": 1, "already_marked": 1,
+                         "dropped_not_ect": 2, "dropped_overload": 0 },
+        });
         let text = status_text(&controlled);
+        let line =
+            "not split: mark at ran0 (tcx); 1 UEs with orders; 12 packets, 4 marked, 2 dropped\n";
+        assert!(text.contains(line), "{text}");
         assert!(text.contains("servers by clamp (no right)"), "{text}");
         assert!(text.contains("cell 1: following, 2 flows"), "{text}");
         assert!(text.contains("16.0 Mbit/s, 2 flows (1 slow)"), "{text}");
+        let mut alone = controlled;
+        alone["interception"] = "off".into();
+        alone["listeners"] = serde_json::json!([]);
+        alone["control"]["actuator"] = "none".into();
+        alone["control"]["unsplit"]["error"] = "no interface".into();
+        let text = status_text(&alone);
+        assert!(text.contains("for 2 s, no connection is split\n"), "{text}");
+        assert!(text.contains("no windows are decided; reports"), "{text}");
+        assert!(text.contains("ran0 (tcx: no interface)"), "{text}");
     }
 }

@@ -97,6 +97,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "edge",
             "cc",
             "kernel-cc",
+            "kernel-marker",
             "daemon",
             "report-source",
             "dash",

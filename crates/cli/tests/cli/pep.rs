@@ -73,6 +73,25 @@ fn a_faulty_configuration_is_refused_with_its_place() {
     assert!(run.stderr.contains("did you mean \"control\""), "{run:?}");
 }
 
+#[test]
+fn a_configuration_that_neither_splits_nor_marks_is_refused() {
+    let alone =
+        "ran-interface = \"ran0\"\n[split]\nenabled = false\n[reports]\nsource = \"unix:/radio\"\n";
+    let place = Place::new().with("pep.toml", alone);
+    let run = place.run(&["pep", "--config", "pep.toml", "--check"]);
+    assert_eq!(run.code, Some(2), "{run:?}");
+    assert!(run.stderr.contains("pep.toml"), "{run:?}");
+    assert!(
+        run.stderr
+            .contains("[split] enabled = false and [unsplit] mode = \"off\""),
+        "{run:?}"
+    );
+    let place = Place::new().with("pep.toml", &format!("{alone}[unsplit]\nmode = \"mark\"\n"));
+    place
+        .run(&["pep", "--config", "pep.toml", "--check"])
+        .succeeded();
+}
+
 /// A process that ends with its value.
 pub(super) struct Process(Child);
 

@@ -51,6 +51,64 @@ fn runs_deliver_every_byte_with_and_without_the_proxy() {
     }
 }
 
+/// Packets that the lab's proxy has judged, by verdict.
+fn judged(set: &[&str]) -> Value {
+    let mut command = brimful(&["run"]);
+    command.arg(scenario("oai-unsplit.toml"));
+    command.args(["--world", "lab", "--json"]);
+    let common = [
+        "duration=3 s",
+        "transport=tcp",
+        "ecn=classic",
+        "unsplit=mark",
+    ];
+    for value in common.iter().chain(set) {
+        command.args(["--set", value]);
+    }
+    let done = output(command);
+    assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+    let summary: Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    assert!(number(&flows(&summary)[0]["delivered_bytes"]) > 0.0);
+    summary["unsplit"].clone()
+}
+
+#[test]
+fn what_is_not_split_is_judged_with_and_without_splitting() {
+    if !has_root("what_is_not_split_is_judged_with_and_without_splitting") {
+        return;
+    }
+    for (pep, transport) in [("none", "tcp"), ("split", "quic"), ("default", "quic")] {
+        let set = [format!("pep={pep}"), format!("transport={transport}")];
+        let unsplit = judged(&[&set[0], &set[1]]);
+        let by_reports: f64 = edge::marker::Verdict::ALL
+            .into_iter()
+            .filter(|verdict| *verdict != edge::marker::Verdict::NoReport)
+            .map(|verdict| number(&unsplit[verdict.name()]))
+            .sum();
+        assert!(by_reports > 0.0, "pep={pep}: {unsplit}");
+    }
+}
+
+#[test]
+fn tcp_that_is_to_pass_by_the_proxy_is_refused() {
+    if !has_root("tcp_that_is_to_pass_by_the_proxy_is_refused") {
+        return;
+    }
+    let mut command = brimful(&["run"]);
+    command.arg(scenario("oai-unsplit.toml"));
+    command.args([
+        "--world",
+        "lab",
+        "--set",
+        "transport=tcp",
+        "--set",
+        "pep=default",
+    ]);
+    let done = output(command);
+    assert_eq!(done.status.code(), Some(2), "{}", stderr(&done));
+    assert!(stderr(&done).contains("flow \"bulk\" of TCP with intercepted = false"));
+}
+
 #[test]
 fn a_scaled_run_has_a_note() {
     if !has_root("a_scaled_run_has_a_note") {

@@ -1,30 +1,31 @@
 //! The daemon as a whole: it starts and stops the parts, reloads, and hands over.
 
+mod threads;
+
 use crate::config::{Config, Interception as Way};
-use crate::control::{Control, ControlEvent, ControlHandle, Reader, Snapshot, Source};
+use crate::control::{ControlHandle, Snapshot};
 use crate::dashboard;
 use crate::error::PepError;
-use crate::intercept::{Interception, Openings};
+use crate::intercept::{Interception, Lock, Openings, claim_interface};
 use crate::listener::{self, Listener};
 use crate::privileges::User;
-use crate::recording::{self, Writer};
 use crate::registry::lock;
-use crate::relay::{Channel, Upstream, Worker, WorkerCommand, WorkerHandle};
+use crate::relay::{Upstream, WorkerCommand, WorkerHandle};
 use crate::shared::Shared;
+use crate::unsplit::Marking;
 use crate::upgrade::{self, Copies, Duty, Inherited, Predecessor, Request};
 use crate::wire::Shown;
 use crate::{admin, descriptors, memory, metrics, overflow, privileges};
 use daemon::{clock, start_log};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::{Handle, Signals};
+use signal_hook::iterator::Signals;
 use std::net::TcpListener;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
 use std::time::Duration;
+use threads::{ControlParts, Threads, spawn};
 use units::Instant;
 
 /// How the daemon is started.
@@ -44,6 +45,10 @@ pub(crate) struct Core {
     /// That of `/metrics`, for a successor.
     metrics: Mutex<Option<TcpListener>>,
     interception: Mutex<Option<Interception>>,
+    /// Of the interface, where nothing is intercepted.
+    lock: Mutex<Option<Lock>>,
+    /// Packets can be marked: the program is there.
+    can_mark: bool,
     /// Taken after `interception` where both are.
     upgrade: Mutex<Predecessor>,
     workers: Vec<WorkerHandle>,
@@ -95,10 +100,12 @@ impl Core {
         let listeners = self.listeners();
         let metrics = lock(&self.metrics);
         let interception = lock(&self.interception);
+        let own = lock(&self.lock);
+        let locks = interception.iter().flat_map(Interception::locks);
         give(Copies {
             listeners: listeners.iter().map(|l| l.socket.as_fd()).collect(),
             metrics: metrics.as_ref().map(AsFd::as_fd),
-            locks: interception.iter().flat_map(Interception::locks).collect(),
+            locks: locks.chain(own.iter().map(Lock::named)).collect(),
         })
     }
 
@@ -113,6 +120,10 @@ impl Core {
         self.shared.is_draining.store(true, Relaxed);
         *lock(&self.listeners) = Arc::default();
         lock(&self.metrics).take();
+        lock(&self.lock).take();
+        if let Some(control) = &self.control {
+            control.yield_marks();
+        }
         let until = clock::now() + self.shared.config().limits.drain;
         self.command_workers(|| WorkerCommand::Drain(until));
     }
@@ -165,12 +176,17 @@ impl Core {
             );
             return;
         }
+        if config.unsplit.as_ref().is_some_and(|u| u.marks) && !self.can_mark {
+            tracing::error!(
+                "the configuration is not reloaded: the program that marks was not loaded at the start"
+            );
+            return;
+        }
         if let Err(error) = Upstream::check(&config) {
             tracing::error!(%error, "the configuration is not reloaded");
             return;
         }
-        descriptors::fit(&mut config);
-        memory::fit(&mut config.limits);
+        fit(&mut config);
         let mut held = lock(&self.interception);
         if self.is_yielding() {
             tracing::error!("the configuration is not reloaded: a successor takes over");
@@ -229,47 +245,6 @@ impl Core {
     }
 }
 
-/// A control thread in the making.
-struct ControlParts {
-    control: Control,
-    events: Receiver<ControlEvent>,
-    sender: Sender<ControlEvent>,
-    reader: Option<Reader>,
-    writer: Option<Writer>,
-    stop: Arc<AtomicBool>,
-}
-
-impl ControlParts {
-    /// None without an allocator.
-    fn new(config: &Arc<Config>, shown: Option<&dash::Prepared>) -> Result<Option<Self>, PepError> {
-        let Some(decides) = config.edge.clone() else {
-            return Ok(None);
-        };
-        let recorded = config.record.as_ref().map(recording::begin).transpose()?;
-        let (recording, writer) = recorded.unzip();
-        let source = Arc::<Source>::default();
-        // each kind of event has `Seats` of its own: notices, requests and reports
-        let (sender, events) = mpsc::channel();
-        let stop = Arc::new(AtomicBool::new(false));
-        let from = config.reports.source.clone();
-        let reader = from.map(|from| Reader::new(from, &sender, &source, &stop));
-        Ok(Some(Self {
-            control: Control::new(
-                config,
-                decides,
-                recording,
-                source,
-                shown.map(dash::Prepared::meter),
-            )?,
-            events,
-            sender,
-            reader,
-            writer,
-            stop,
-        }))
-    }
-}
-
 /// Runs the proxy until a signal to stop, or until it has handed over and drained.
 ///
 /// # Errors
@@ -282,8 +257,7 @@ pub fn run(start: &Start) -> Result<(), PepError> {
         .transpose()?;
     let shown = dashboard::prepare(&config)?;
     start_log(config.log);
-    descriptors::fit(&mut config);
-    memory::fit(&mut config.limits);
+    fit(&mut config);
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])
         .map_err(|error| PepError::system("signals cannot be received", error))?;
     let mut inherited = start
@@ -292,15 +266,17 @@ pub fn run(start: &Start) -> Result<(), PepError> {
         .transpose()?;
     let listeners = listeners(&config, inherited.as_mut())?;
     let interception = claim(&config, &listeners, inherited.as_mut())?;
+    let own = claim_alone(&config, inherited.as_mut())?;
     let admin_socket = open_admin(&config, user.as_ref())?;
     let metrics_listener = metrics_listener(&config, inherited.as_mut())?;
-    let is_transparent = config.is_transparent();
     let drops = config.drop_privileges;
+    let marking = Marking::new(&config, inherited.is_some())?;
+    let can_mark = marking.is_some();
     let shared = Arc::new(Shared::new(Shown::new(&config)?, config));
-    let control = ControlParts::new(&shared.config(), shown.as_ref())?;
+    let control = ControlParts::new(&shared.config(), shown.as_ref(), marking)?;
     if drops {
         // capabilities are a thread's own: before any is started
-        privileges::reduce(is_transparent, user.as_ref())?;
+        privileges::reduce(&shared.config().interception, user.as_ref())?;
         if let Some(admin) = &admin_socket {
             admin.check()?;
         }
@@ -315,6 +291,8 @@ pub fn run(start: &Start) -> Result<(), PepError> {
         metrics: Mutex::new(copy(metrics_listener.as_ref())?),
         upgrade: Mutex::default(),
         interception: Mutex::new(interception),
+        lock: Mutex::new(own),
+        can_mark,
         workers,
         control,
     });
@@ -337,8 +315,8 @@ pub fn run(start: &Start) -> Result<(), PepError> {
     if let Some(inherited) = inherited {
         inherited.serving();
     }
-    announce(&core.listeners());
-    threads.end_signals(signals.handle());
+    announce(&core);
+    threads.end_signals(signals.handle(), &core.shared);
     for signal in signals.forever() {
         if signal == SIGHUP {
             core.reload(&start.config);
@@ -372,17 +350,26 @@ fn request_handover(config: &Config) -> Result<Inherited, PepError> {
 }
 
 /// New listeners, or those of a predecessor.
+///
+/// # Errors
+/// The predecessor splits connections, and this process does not: nobody would take its rules away.
 fn listeners(
     config: &Config,
     inherited: Option<&mut Inherited>,
 ) -> Result<Vec<Listener>, PepError> {
-    match inherited {
-        None => listener::open(config),
-        Some(inherited) => {
-            let sockets = std::mem::take(&mut inherited.listeners);
-            sockets.into_iter().map(Listener::from_socket).collect()
-        }
+    let sockets = inherited.map_or_else(Vec::new, |i| std::mem::take(&mut i.listeners));
+    if sockets.is_empty() {
+        return listener::open(config);
     }
+    if let (false, Some(socket)) = (config.splits(), &config.admin) {
+        return Err(PepError::Peer {
+            socket: socket.clone(),
+            message: "splits connections, which [split] enabled = false ends: stop it and start this one, \
+                      without --upgrade"
+                .to_owned(),
+        });
+    }
+    sockets.into_iter().map(Listener::from_socket).collect()
 }
 
 fn claim(
@@ -395,6 +382,25 @@ fn claim(
     };
     let inherit = |name: &str| inherited.as_mut()?.take_lock(name);
     Interception::claim(way, first.address.port(), inherit).map(Some)
+}
+
+/// The lock of the interface, where nothing is intercepted: one process marks there.
+fn claim_alone(
+    config: &Config,
+    mut inherited: Option<&mut Inherited>,
+) -> Result<Option<Lock>, PepError> {
+    let Way::Off { ran_interface } = &config.interception else {
+        return Ok(None);
+    };
+    claim_interface(ran_interface, |name| inherited.as_mut()?.take_lock(name)).map(Some)
+}
+
+/// Bounds connections by what this machine has.
+fn fit(config: &mut Config) {
+    if config.splits() {
+        descriptors::fit(config);
+        memory::fit(&mut config.limits);
+    }
 }
 
 /// That of a predecessor, where it is at the same address.
@@ -460,9 +466,15 @@ fn logged(result: Result<(), PepError>, is_successor: bool) -> Result<(), PepErr
     }
 }
 
-fn announce(listeners: &[Listener]) {
-    for listener in listeners {
+fn announce(core: &Core) {
+    for listener in core.listeners().iter() {
         tracing::info!(address = %listener.address, "accepting");
+    }
+    if let Way::Off { ran_interface } = &core.shared.config().interception {
+        tracing::info!(
+            interface = ran_interface,
+            "no connection is split; packets are marked"
+        );
     }
 }
 
@@ -492,94 +504,4 @@ fn serve(
         std::thread::spawn(move || metrics::serve(&core, listener, dashboard));
     }
     Ok(())
-}
-
-/// The threads that end with the daemon.
-#[derive(Default)]
-struct Threads {
-    workers: Arc<Mutex<Vec<JoinHandle<()>>>>,
-    control: Option<(JoinHandle<()>, Sender<ControlEvent>, Arc<AtomicBool>)>,
-    unstarted: Option<Writer>,
-    writer: Option<JoinHandle<()>>,
-    /// Dropped to end the one that bounds memory.
-    memory: Option<Sender<()>>,
-}
-
-impl Threads {
-    /// Begins to write what is recorded: not before the file is this process's alone.
-    fn start_writer(&mut self) -> Result<(), PepError> {
-        if let Some(writer) = self.unstarted.take() {
-            self.writer = Some(spawn("recording", move || writer.run())?);
-        }
-        Ok(())
-    }
-
-    fn start(
-        &mut self,
-        shared: &Arc<Shared>,
-        control: Option<ControlParts>,
-    ) -> Result<(Vec<WorkerHandle>, Option<ControlHandle>), PepError> {
-        let mut handle = None;
-        if let Some(parts) = control {
-            shared.set_control(Channel::new(parts.sender.clone()));
-            handle = Some(ControlHandle::new(parts.sender.clone()));
-            let (control, events) = (parts.control, parts.events);
-            let thread = spawn("control", move || control.run(&events))?;
-            self.unstarted = parts.writer;
-            if let Some(reader) = parts.reader {
-                spawn("reports", move || reader.run())?;
-            }
-            self.control = Some((thread, parts.sender, parts.stop));
-        }
-        let mut handles = Vec::new();
-        for i in 0..shared.config().relay.workers {
-            let (worker, handle) = Worker::new(Arc::clone(shared))?;
-            let thread = spawn(&format!("relay-{i}"), move || worker.run())?;
-            lock(&self.workers).push(thread);
-            handles.push(handle);
-        }
-        let (stop, stopped) = mpsc::channel();
-        let (shared, workers) = (Arc::clone(shared), handles.clone());
-        spawn("memory", move || memory::run(&shared, &workers, &stopped))?;
-        self.memory = Some(stop);
-        Ok((handles, handle))
-    }
-
-    /// Ends the wait for signals when the last worker has ended.
-    fn end_signals(&self, signals: Handle) {
-        let workers = Arc::clone(&self.workers);
-        std::thread::spawn(move || {
-            join_workers(&workers);
-            signals.close();
-        });
-    }
-
-    fn join(self) {
-        join_workers(&self.workers);
-        if let Some((thread, sender, stop)) = self.control {
-            stop.store(true, Relaxed);
-            let _ = sender.send(ControlEvent::Stop);
-            let _ = thread.join();
-        }
-        if let Some(writer) = self.writer {
-            // what was recorded is written to its end
-            let _ = writer.join();
-        }
-    }
-}
-
-/// The first one waits for them, the other for the first.
-fn join_workers(workers: &Mutex<Vec<JoinHandle<()>>>) {
-    let mut threads = lock(workers);
-    for thread in threads.drain(..) {
-        // the thread itself has printed its panic
-        let _ = thread.join();
-    }
-}
-
-fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, PepError> {
-    std::thread::Builder::new()
-        .name(name.to_owned())
-        .spawn(run)
-        .map_err(|error| PepError::system(format!("the thread {name} cannot be started"), error))
 }

@@ -50,6 +50,9 @@ pub enum PepError {
         /// The interface or address.
         what: String,
     },
+    /// Packets that are not split cannot be marked as requested.
+    #[error("[unsplit] mode = \"mark\": {0}")]
+    Marker(kernel_marker::MarkerError),
     /// The running instance did not answer as expected.
     #[error("the proxy at {socket} {message}")]
     Peer {

@@ -5,6 +5,8 @@
 //!             ^                                ^
 //!             | cwnd, pacing (BPF)             | receive window (TCP_WINDOW_CLAMP)
 //!             '--------- control thread: rapid::Allocator <-- radio reports
+//!                                  |
+//!   UE == ran-interface [ marker ] <== packets that are not split == servers
 //! ```
 //!
 //! What this crate is *not*: it decides nothing about rates; `rapid` does. It depends on neither the
@@ -33,6 +35,7 @@ mod shared;
 mod slots;
 #[expect(unsafe_code, reason = "the kernel's interfaces that no safe crate has")]
 mod sys;
+mod unsplit;
 mod upgrade;
 mod wire;
 

@@ -103,6 +103,7 @@ pub(crate) fn open(config: &Config) -> Result<Vec<Listener>, PepError> {
     match &config.interception {
         Interception::Explicit(explicit) => open_explicit(explicit, config),
         Interception::Transparent(transparent) => open_transparent(transparent, config),
+        Interception::Off { .. } => Ok(Vec::new()),
     }
 }
 

@@ -4,6 +4,7 @@ use crate::admin::{ServerWindows, overview};
 use crate::control::{Snapshot, UeStatus};
 use crate::daemon::Core;
 use crate::error::PepError;
+use crate::unsplit::UnsplitStatus;
 use daemon::metrics::{Labels, PROMETHEUS, Page, Server, Site, status_of};
 use dash::Hosted;
 use std::io::ErrorKind;
@@ -143,7 +144,7 @@ fn control(snapshot: &Snapshot, page: &mut Page) {
     page.head(
         "actuator_info",
         "gauge",
-        "How windows towards UEs are set: bpf, or pacing without the right to load it.",
+        "How windows towards UEs are set: bpf, pacing without the right to load it, or none where none is decided.",
     );
     page.value("actuator_info", &[("actuator", &snapshot.actuator)], 1);
     page.single(
@@ -183,6 +184,73 @@ fn control(snapshot: &Snapshot, page: &mut Page) {
     );
     cells(snapshot, page);
     ues(&snapshot.ues, page);
+    if let Some(of) = &snapshot.unsplit {
+        unsplit(of, page);
+    }
+}
+
+/// Packets that are not split.
+fn unsplit(of: &UnsplitStatus, page: &mut Page) {
+    page.head(
+        "unsplit_info",
+        "gauge",
+        "What is done to packets that are not split, mark or off, and how the program is attached.",
+    );
+    let labels: Labels<'_> = &[("mode", &of.mode), ("way", &of.way)];
+    page.value("unsplit_info", labels, 1);
+    for (name, help, counts, label) in [
+        (
+            "unsplit_packets_total",
+            "Packets that are not split, by what became of them.",
+            &of.packets,
+            "verdict",
+        ),
+        (
+            "unsplit_unjudged_packets_total",
+            "Packets that were forwarded without a verdict, by the reason.",
+            &of.unjudged,
+            "reason",
+        ),
+    ] {
+        page.head(name, "counter", help);
+        for (reason, packets) in counts {
+            page.value(name, &[(label, reason)], packets);
+        }
+    }
+    for (name, kind, help, value) in [
+        (
+            "unsplit_ues",
+            "gauge",
+            "UEs whose packets are judged by radio reports.",
+            of.ues as u64,
+        ),
+        (
+            "unsplit_left_out_total",
+            "counter",
+            "UEs of reports that got no order, for as many had one as may.",
+            of.left_out,
+        ),
+        (
+            "unsplit_orders_total",
+            "counter",
+            "Orders that were written, one for each UE of a report.",
+            of.orders,
+        ),
+        (
+            "unsplit_fragments_total",
+            "counter",
+            "Of the packets that were judged, fragments.",
+            of.fragments,
+        ),
+        (
+            "unsplit_unwritten_marks_total",
+            "counter",
+            "Marks that the kernel could not write: these packets were forwarded.",
+            of.unwritten_marks,
+        ),
+    ] {
+        page.single(name, kind, help, value);
+    }
 }
 
 fn cells(snapshot: &Snapshot, page: &mut Page) {

@@ -5,14 +5,19 @@ use crate::child::Daemon;
 use crate::cleanup::Folder;
 use crate::names::{RAN_DEVICE, UE_PREFIX, WAN_DEVICE};
 use crate::namespace::Namespace;
+use edge::marker::{Counts, MarkerConfig, Verdict};
 use edge::{Actuator, EdgeConfig};
-use scenario::{AccessSpec, PepMode, PepSpec, WindowControl};
+use scenario::{AccessSpec, Experiment, FlowSpec, PepMode, PepSpec, Transport, WindowControl};
+use serde_json::Value;
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
+
+/// Its admin socket, in the lab's folder.
+const SOCKET: &str = "pep.sock";
 
 /// That the lab can run this proxy.
 ///
@@ -26,17 +31,34 @@ pub(crate) fn check(pep: &PepSpec, access: &AccessSpec) -> Result<(), Error> {
                 .to_owned(),
         });
     }
-    if pep.unsplit.is_some() {
-        return Err(Error::Unsupported {
-            what: "pep.unsplit = \"mark\"".to_owned(),
-            why: "packets that are not split are marked in the simulator so far: take \"off\", or --world sim"
-                .to_owned(),
-        });
-    }
-    match (&pep.mode, access) {
-        (PepMode::Rapid(_), AccessSpec::Link(_)) => Err(network::Error::NoReports.into()),
+    let reads_reports = matches!(pep.mode, PepMode::Rapid(_)) || pep.unsplit.is_some();
+    match access {
+        AccessSpec::Link(_) if reads_reports => Err(network::Error::NoReports.into()),
         _ => Ok(()),
     }
+}
+
+/// That its proxy, if it splits, takes the TCP flows that it takes here.
+///
+/// # Errors
+/// A flow of TCP that is to pass by it.
+pub(crate) fn check_flows(experiment: &Experiment) -> Result<(), Error> {
+    let passes_by = |flow: &&FlowSpec| flow.transport == Transport::Tcp && !flow.intercepted;
+    let splits = experiment.pep.mode != PepMode::None;
+    match experiment.flows.iter().find(passes_by).filter(|_| splits) {
+        None => Ok(()),
+        Some(flow) => Err(Error::Unsupported {
+            what: format!("flow {:?} of TCP with intercepted = false", flow.name),
+            why: "the proxy at the lab's edge takes every connection: take pep.mode = \"none\", transport = \"quic\", \
+                  or --world sim"
+                .to_owned(),
+        }),
+    }
+}
+
+/// Whether there is a proxy: one that splits, or that marks what is not split.
+pub(crate) fn is_needed(pep: &PepSpec) -> bool {
+    pep.mode != PepMode::None || pep.unsplit.is_some()
 }
 
 /// Starts the proxy at the edge, and waits until it is ready.
@@ -48,7 +70,7 @@ pub(crate) fn start(
     record: Option<&Path>,
 ) -> Result<Daemon, Error> {
     let config = folder.path().join("pep.toml");
-    let admin = folder.path().join("pep.sock");
+    let admin = folder.path().join(SOCKET);
     let failed = |path: &Path| Error::system(format!("write {}", path.display()));
     fs::write(&config, configuration(pep, folder.path(), record)).map_err(failed(&config))?;
     let mut command = Command::new(program);
@@ -60,26 +82,58 @@ pub(crate) fn start(
 
 /// Whether the proxy is queried at its admin socket and answers: then connections are intercepted.
 fn answers(admin: &Path) -> bool {
-    let ask = || -> std::io::Result<()> {
+    status(admin).is_some()
+}
+
+/// How it stands, if it answers.
+fn status(admin: &Path) -> Option<Value> {
+    let ask = || -> std::io::Result<String> {
         let mut stream = UnixStream::connect(admin)?;
         stream.set_read_timeout(Some(Duration::from_millis(500)))?;
         stream.write_all(b"{\"command\":\"status\"}\n")?;
-        stream.read_exact(&mut [0])
+        let mut line = String::new();
+        BufReader::new(stream).read_line(&mut line)?;
+        Ok(line)
     };
-    ask().is_ok()
+    serde_json::from_str(&ask().ok()?).ok()
+}
+
+/// What became of packets that are not split, if they are marked.
+pub(crate) fn unsplit(pep: &PepSpec, folder: &Folder) -> Option<Counts> {
+    pep.unsplit?;
+    let status = status(&folder.path().join(SOCKET))?;
+    Some(counts(&status["control"]["unsplit"]["packets"]))
+}
+
+fn counts(packets: &Value) -> Counts {
+    let mut counts = Counts::default();
+    for verdict in Verdict::ALL {
+        counts.add(verdict, packets[verdict.name()].as_u64().unwrap_or(0));
+    }
+    counts
 }
 
 /// What `brimful pep` is reported.
 fn configuration(pep: &PepSpec, folder: &Path, record: Option<&Path>) -> String {
-    let (control, rapid) = match &pep.mode {
-        PepMode::None | PepMode::Split => ("split", String::new()),
+    let folder_name = folder.display();
+    let ways = match &pep.mode {
+        PepMode::None => format!("ran-interface = \"{RAN_DEVICE}\"\n[split]\nenabled = false\n"),
+        PepMode::Split | PepMode::Rapid(_) => format!(
+            "mode = \"transparent\"\ncontrol = \"{}\"\nue-prefixes = [\"{UE_PREFIX}\"]\n\
+             ran-interface = \"{RAN_DEVICE}\"\nwan-interface = \"{WAN_DEVICE}\"\n\
+             [limits]\nsyn-rate-per-ue = 0\n",
+            control(&pep.mode),
+        ),
+    };
+    let decided = match &pep.mode {
+        PepMode::None | PepMode::Split => String::new(),
         PepMode::Rapid(config) => {
-            let mode = config.allocator.mode.name();
             let buffer = format!("[relay]\nreceive-buffer = \"{} B\"\n", pep.buffer.get());
             let shown = format!("wan-actuator = \"{}\"\n", wan_actuator(pep.windows));
-            (mode, settings(config, pep.actuator) + &shown + &buffer)
+            settings(config, pep.actuator) + &shown + &buffer
         }
     };
+    let record = record.filter(|_| pep.mode != PepMode::None);
     let record = record.map_or_else(String::new, |file| {
         format!(
             "[record]\nfile = {:?}\nlimit = \"100 GB\"\n",
@@ -94,14 +148,30 @@ fn configuration(pep: &PepSpec, folder: &Path, record: Option<&Path>) -> String 
         ),
         _ => String::new(),
     };
-    let folder = folder.display();
+    let marks = pep.unsplit.map_or_else(String::new, marks);
     format!(
-        "mode = \"transparent\"\ncontrol = \"{control}\"\nue-prefixes = [\"{UE_PREFIX}\"]\n\
-         ran-interface = \"{RAN_DEVICE}\"\nwan-interface = \"{WAN_DEVICE}\"\n\
-         [reports]\nsource = \"unix:{folder}/radio.sock\"\n\
-         {max_age}[limits]\nsyn-rate-per-ue = 0\n[admin]\nsocket = \"{folder}/pep.sock\"\n\
-         [metrics]\nlisten = \"127.0.0.1:9464\"\n{rapid}{record}"
+        "{ways}[reports]\nsource = \"unix:{folder_name}/radio.sock\"\n{max_age}\
+         [admin]\nsocket = \"{folder_name}/{SOCKET}\"\n\
+         [metrics]\nlisten = \"127.0.0.1:9464\"\n{decided}{marks}{record}"
     )
+}
+
+fn control(mode: &PepMode) -> &'static str {
+    match mode {
+        PepMode::None | PepMode::Split => "split",
+        PepMode::Rapid(config) => config.allocator.mode.name(),
+    }
+}
+
+/// The table of how packets that are not split are marked, all numbers stated.
+fn marks(mut marker: MarkerConfig) -> String {
+    let fraction = marker.rate_fraction;
+    let mut text = format!("[unsplit]\nmode = \"mark\"\nrate-fraction = {fraction}\n");
+    for (key, time) in marker.times() {
+        let key = key.trim_start_matches("unsplit-");
+        text += &format!("{key} = \"{} ns\"\n", time.as_nanos());
+    }
+    text
 }
 
 /// How the daemon sets windows towards servers: at the wire where the kernel can, which is what the simulator's proxy
@@ -123,4 +193,29 @@ fn settings(config: &EdgeConfig, actuator: Actuator) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_marker_has_every_number_by_its_key() {
+        let text = marks(MarkerConfig::default());
+        for (key, time) in MarkerConfig::default().times() {
+            let key = key.strip_prefix("unsplit-").expect("the prefix");
+            let line = format!("\n{key} = \"{} ns\"\n", time.as_nanos());
+            assert!(text.contains(&line), "{line} in {text}");
+        }
+        assert!(text.starts_with("[unsplit]\nmode = \"mark\"\nrate-fraction = 1\n"));
+    }
+
+    #[test]
+    fn each_verdict_of_a_status_is_counted() {
+        let packets = serde_json::json!({ "sparse": 3, "marked_l4s": 2, "another": 9 });
+        let counts = counts(&packets);
+        assert_eq!(counts.of(Verdict::Sparse), 3);
+        assert_eq!(counts.with(edge::marker::Fate::Mark), 2);
+        assert_eq!(counts.with(edge::marker::Fate::Drop), 0);
+    }
 }

@@ -73,6 +73,7 @@ pub fn run(experiment: &Experiment, seed: u64, options: &Options) -> Result<RunR
     // while the devices are there: without them carriers end, and what they counted with them
     let tunnel = experiment.tunnel.as_ref();
     let tunnel = tunnel.and_then(|spec| tunnel::result(spec, &lab.folder));
+    let unsplit = pep::unsplit(&experiment.pep, &lab.folder);
     lab.end();
     proxy?;
     if options.stop.load(Ordering::Relaxed) {
@@ -84,6 +85,7 @@ pub fn run(experiment: &Experiment, seed: u64, options: &Options) -> Result<RunR
     let mut result = network.finish(outcome.end, seed);
     result.events = outcome.turns;
     result.tunnel = tunnel;
+    result.unsplit = unsplit;
     result.real_time = Some(outcome.real_time(fitted.scale, fitted.notes));
     Ok(result)
 }
@@ -98,6 +100,7 @@ pub fn check(experiment: &Experiment, scale: Option<NonZeroU32>) -> Result<Fitte
     for flow in &fitted.experiment.flows {
         traffic::check_flow(flow, &available)?;
     }
+    pep::check_flows(&fitted.experiment)?;
     cdbe::check(&fitted.experiment)?;
     route_options(&fitted.experiment)?;
     check_validation(&fitted.experiment)?;
@@ -275,9 +278,9 @@ impl Lab {
         prepare_edge(experiment, &hosts)?;
         let folder = Folder::create(&hosts)?;
         let listeners = Listeners::new(experiment, &folder)?;
-        let proxy = match experiment.pep.mode {
-            PepMode::None => None,
-            _ => Some(pep::start(
+        let proxy = match pep::is_needed(&experiment.pep) {
+            false => None,
+            true => Some(pep::start(
                 &experiment.pep,
                 &hosts.edge,
                 &folder,
@@ -379,6 +382,7 @@ impl Lab {
             ends_with_flows: !is_shell,
             sample_interval: interval,
             report_period: match experiment.pep.mode {
+                _ if experiment.pep.unsplit.is_some() => experiment.pep.reports.period,
                 // where only the servers read them, as they need them
                 PepMode::None | PepMode::Split if has_meld => experiment.meld.reports.period,
                 PepMode::None | PepMode::Split => {

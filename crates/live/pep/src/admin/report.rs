@@ -20,6 +20,8 @@ pub(crate) struct Overview {
     /// `running` or `draining`.
     state: &'static str,
     uptime_seconds: f64,
+    /// `transparent`, `explicit`, or `off` where nothing is split.
+    interception: &'static str,
     listeners: Vec<SocketAddr>,
     connections: usize,
     /// Of these, those that have ended in order, and of which not all is acknowledged.
@@ -35,7 +37,7 @@ pub(crate) struct Overview {
     /// How windows towards servers are set; none with `control = "split"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) server_windows: Option<ServerWindows>,
-    /// The control thread; none with `control = "split"`, or if it does not answer.
+    /// The control thread; none with `control = "split"` unless reports are read for `[unsplit]`, or if it does not answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) control: Option<Snapshot>,
 }
@@ -81,6 +83,7 @@ pub(crate) fn overview(core: &Core) -> Overview {
             "running"
         },
         uptime_seconds: clock::now().saturating_since(core.started_at).as_secs_f64(),
+        interception: shared.config().interception.name(),
         listeners: core.listeners().iter().map(|l| l.address).collect(),
         connections: shared.registry.connections(),
         closing: shared.registry.closing.load(Relaxed),

@@ -1,11 +1,14 @@
 //! The configuration file of the proxy; `docs/operations/pep.md` describes every key.
 
+mod limits;
 mod prefix;
 mod rapid;
 mod read;
+mod unsplit;
 
 pub use daemon::config::ConfigError;
 pub use prefix::Prefix;
+pub use unsplit::Unsplit;
 
 use daemon::Log;
 use edge::{Actuator, EdgeConfig};
@@ -23,6 +26,22 @@ pub enum Interception {
     Transparent(Transparent),
     /// Clients connect to the proxy, which connects to one server.
     Explicit(Explicit),
+    /// No connection is taken: the proxy marks what passes towards this interface, and nothing more.
+    Off {
+        /// Interface towards the UEs.
+        ran_interface: String,
+    },
+}
+
+impl Interception {
+    /// Its name in status.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Transparent(_) => "transparent",
+            Self::Explicit(_) => "explicit",
+            Self::Off { .. } => "off",
+        }
+    }
 }
 
 /// Whose connections are taken, and where.
@@ -185,6 +204,8 @@ pub struct Config {
     pub actuator: Actuator,
     /// How windows towards servers are set, where the kernel permits it.
     pub wan_actuator: WanActuator,
+    /// What is done to packets that are not split; none without the table.
+    pub unsplit: Option<Unsplit>,
     /// Radio reports.
     pub reports: Reports,
     /// Addresses of UEs whose reports carry none.
@@ -233,12 +254,33 @@ impl Config {
         matches!(self.interception, Interception::Transparent(_))
     }
 
+    /// Connections are split.
+    pub(crate) fn splits(&self) -> bool {
+        !matches!(self.interception, Interception::Off { .. })
+    }
+
+    /// How radio reports are read, if they are: as what decides windows has it; for packets that are not split alone, with
+    /// defaults.
+    pub(crate) fn reading(&self) -> Option<EdgeConfig> {
+        let for_marks = || {
+            let mut edge = EdgeConfig::new(::rapid::Mode::Default);
+            edge.allocator.report_max_age = self.reports.max_age;
+            edge.plain_after = self.reports.plain_after;
+            edge
+        };
+        let can_mark = |unsplit: &Unsplit| unsplit.interface.is_some();
+        let is_read = self.unsplit.as_ref().is_some_and(can_mark) && self.reports.source.is_some();
+        self.edge.clone().or_else(|| is_read.then(for_marks))
+    }
+
     /// The first key that cannot be changed while the proxy runs, if it differs.
     pub(crate) fn needs_restart(&self, new: &Self) -> Option<&'static str> {
         let where_from = |config: &Self| match &config.interception {
             Interception::Transparent(t) => (Some((t.ran_interface.clone(), t.port)), None),
             Interception::Explicit(e) => (None, Some(e.listen)),
+            Interception::Off { ran_interface } => (Some((ran_interface.clone(), 0)), None),
         };
+        let max_ues = |config: &Self| config.unsplit.as_ref().map(|unsplit| unsplit.max_ues);
         // plain-after can be changed
         let decides = |config: &Self| {
             config.edge.clone().map(|edge| EdgeConfig {
@@ -247,6 +289,12 @@ impl Config {
             })
         };
         let checks = [
+            ("[split]", self.splits() != new.splits()),
+            (
+                "[unsplit], which was not there at the start or is not there any more,",
+                self.unsplit.is_some() != new.unsplit.is_some(),
+            ),
+            ("max-ues", max_ues(self) != max_ues(new)),
             (
                 "mode, ran-interface, port, listen",
                 where_from(self) != where_from(new),

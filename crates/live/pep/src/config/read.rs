@@ -1,19 +1,17 @@
 //! From the text of a file to a [`Config`].
 
-use super::rapid;
 use super::{
-    Config, ConfigError, Control, Explicit, Interception, Keepalive, Limits, Onward, Prefix, Relay,
-    Reports, Transparent,
+    Config, ConfigError, Control, Explicit, Interception, Onward, Prefix, Reports, Transparent,
 };
+use super::{limits, rapid, unsplit};
 use ::rapid::Mode;
 use daemon::Log;
 use daemon::config::Section;
 use edge::EdgeConfig;
 use report_source::{ReportSource, read_source_if_any, read_ue_addresses};
 use std::net::SocketAddr;
-use units::{Bytes, Duration};
 
-const TOP: [&str; 24] = [
+const TOP: [&str; 26] = [
     "mode",
     "control",
     "ue-prefixes",
@@ -38,24 +36,33 @@ const TOP: [&str; 24] = [
     "log",
     "rapid",
     "record",
+    "split",
+    "unsplit",
 ];
 
 pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
     top.declare(&TOP)?;
+    let splits = unsplit::splits(top)?;
     let modes = [("transparent", true), ("explicit", false)];
-    let interception = match top.word("mode", &modes)? {
-        None | Some(true) => Interception::Transparent(transparent(top)?),
-        Some(false) => Interception::Explicit(explicit(top)?),
+    let interception = match (top.word("mode", &modes)?, splits) {
+        (Some(false), false) => return Err(unsplit::explicit_without_split(top)),
+        (_, false) => unsplit::without_split(top)?,
+        (None | Some(true), true) => Interception::Transparent(transparent(top)?),
+        (Some(false), true) => Interception::Explicit(explicit(top)?),
     };
     let onward = onward(top, &interception)?;
-    let is_transparent = matches!(interception, Interception::Transparent(_));
     let mut controls = Mode::ALL
         .map(|mode| (mode.name(), Control::Rapid(mode)))
         .to_vec();
     controls.push(("split", Control::Split));
-    let control = top.word("control", &controls)?;
+    let control = match splits {
+        true => top.word("control", &controls)?,
+        false => Some(Control::Split),
+    };
     let control = control.unwrap_or(Control::Rapid(Mode::Default));
-    let reports = reports(top, control)?;
+    let unsplit = unsplit::unsplit(top, &interception)?;
+    let marks = unsplit.as_ref().is_some_and(|unsplit| unsplit.marks);
+    let reports = reports(top, control, marks)?;
     let decides = rapid::decides(top, control, &reports)?;
     let mut admin = top.table_or_empty("admin", "[admin]")?;
     let socket = admin.parsed("socket")?;
@@ -64,6 +71,7 @@ pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
     let mut metrics = top.table_or_empty("metrics", "[metrics]")?;
     let listen: Option<SocketAddr> = metrics.parsed("listen")?;
     metrics.finish()?;
+    let limits = limits::limits(top, &interception)?;
     Ok(Config {
         interception,
         onward,
@@ -71,15 +79,16 @@ pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
         edge: decides.edge,
         actuator: decides.actuator,
         wan_actuator: decides.wan_actuator,
+        unsplit,
         reports,
         record: rapid::recording(top, control)?,
         ues: read_ue_addresses(top)?,
         admin: socket,
         metrics: listen,
         dashboard: dash::Settings::read(top, listen.is_some())?,
-        limits: limits(top, is_transparent)?,
-        keepalive: keepalive(top)?,
-        relay: relay(top)?,
+        limits,
+        keepalive: limits::keepalive(top)?,
+        relay: limits::relay(top)?,
         log: log(top)?,
         drop_privileges,
         user: user(top, drop_privileges)?,
@@ -134,11 +143,12 @@ fn onward(top: &mut Section<'_, '_>, interception: &Interception) -> Result<Onwa
     let interface = match interception {
         Interception::Transparent(transparent) => Some(transparent.wan_interface.clone()),
         Interception::Explicit(_) => top.interface("wan-interface")?,
+        Interception::Off { .. } => None,
     };
     Ok(Onward { mark, interface })
 }
 
-fn interface(
+pub(super) fn interface(
     top: &mut Section<'_, '_>,
     key: &'static str,
     example: &str,
@@ -188,9 +198,19 @@ fn explicit(top: &mut Section<'_, '_>) -> Result<Explicit, ConfigError> {
     })
 }
 
-fn reports(top: &mut Section<'_, '_>, control: Control) -> Result<Reports, ConfigError> {
+fn reports(
+    top: &mut Section<'_, '_>,
+    control: Control,
+    marks: bool,
+) -> Result<Reports, ConfigError> {
     let mut table = top.table_or_empty("reports", "[reports]")?;
     let source = read_source_if_any(&mut table)?;
+    if source.is_none() && control == Control::Split && marks {
+        return Err(table.missing(
+            "source",
+            "\"unix:/run/brimful/radio.sock\"; [unsplit] mode = \"mark\" marks by radio reports",
+        ));
+    }
     if source.is_none() && control != Control::Split {
         return Err(table.missing(
             "source",
@@ -245,84 +265,6 @@ fn check_source(table: &Section<'_, '_>, source: &ReportSource) -> Result<(), Co
     }
 }
 
-/// A size in a range.
-fn size(
-    table: &mut Section<'_, '_>,
-    key: &'static str,
-    allowed: std::ops::RangeInclusive<u64>,
-    default: u64,
-) -> Result<Bytes, ConfigError> {
-    match table.parsed_at::<Bytes>(key)? {
-        None => Ok(Bytes::new(default)),
-        Some((size, _)) if allowed.contains(&size.get()) => Ok(size),
-        Some((size, at)) => {
-            let (least, most) = (Bytes::new(*allowed.start()), Bytes::new(*allowed.end()));
-            let text = format!("{key} is {size}; allowed is {least} to {most}");
-            Err(table.fault_at(at, text))
-        }
-    }
-}
-
-fn limits(top: &mut Section<'_, '_>, is_transparent: bool) -> Result<Limits, ConfigError> {
-    let mut table = top.table_or_empty("limits", "[limits]")?;
-    if !is_transparent {
-        table.refuse(
-            "syn-rate-per-ue",
-            "is for mode = \"transparent\"; this is mode = \"explicit\"",
-        )?;
-    }
-    let most = 1..=10_000_000;
-    let tera = 1_000_000_000_000;
-    let connections: usize = table.whole("connections", most.clone())?.unwrap_or(9_000);
-    let limits = Limits {
-        connections,
-        overflow: if is_transparent {
-            connections / 16 + 64
-        } else {
-            0
-        },
-        syn_rate_per_ue: table
-            .whole("syn-rate-per-ue", 0..=1_000_000)?
-            .unwrap_or(200),
-        connections_per_ue: table.whole("connections-per-ue", most)?.unwrap_or(1_000),
-        memory: size(&mut table, "memory", 1_000_000..=tera, 1_000_000_000)?,
-        memory_per_ue: size(&mut table, "memory-per-ue", 100_000..=tera, 64_000_000)?,
-        handshake: table.time("handshake")?.unwrap_or(Duration::from_secs(10)),
-        idle: table.time("idle")?.unwrap_or(Duration::from_secs(7_200)),
-        half_closed: table
-            .time("half-closed")?
-            .unwrap_or(Duration::from_secs(300)),
-        hand_over: table.time("hand-over")?.unwrap_or(Duration::from_secs(30)),
-        drain: table.time("drain")?.unwrap_or(Duration::from_secs(600)),
-    };
-    table.finish()?;
-    Ok(limits)
-}
-
-fn keepalive(top: &mut Section<'_, '_>) -> Result<Keepalive, ConfigError> {
-    let mut table = top.table_or_empty("keepalive", "[keepalive]")?;
-    let keepalive = Keepalive {
-        idle: table.time("idle")?.unwrap_or(Duration::from_secs(300)),
-        interval: table.time("interval")?.unwrap_or(Duration::from_secs(30)),
-        probes: table.whole("probes", 1..=100)?.unwrap_or(4),
-    };
-    table.finish()?;
-    Ok(keepalive)
-}
-
-fn relay(top: &mut Section<'_, '_>) -> Result<Relay, ConfigError> {
-    let mut table = top.table_or_empty("relay", "[relay]")?;
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let relay = Relay {
-        workers: table.whole("workers", 1..=64)?.unwrap_or(cores.min(4)),
-        pipe: size(&mut table, "pipe", 4_096..=1 << 30, 1 << 20)?,
-        receive_buffer: size(&mut table, "receive-buffer", 65_536..=1 << 30, 4_000_000)?,
-        unsent: size(&mut table, "unsent", 4_096..=1 << 30, 1 << 20)?,
-    };
-    table.finish()?;
-    Ok(relay)
-}
-
 fn log(top: &mut Section<'_, '_>) -> Result<Log, ConfigError> {
     let levels = [
         ("error", tracing::Level::ERROR),
@@ -341,6 +283,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use rnis::Rnti;
+    use units::Duration;
 
     const GOOD: &str = r#"
 mode = "transparent"

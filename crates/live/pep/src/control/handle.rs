@@ -42,6 +42,11 @@ impl ControlHandle {
         // a control thread that has ended needs none
         let _ = self.to.send(ControlEvent::Configure(config));
     }
+
+    /// Has it end its marks, for a successor's.
+    pub(crate) fn yield_marks(&self) {
+        let _ = self.to.send(ControlEvent::Yield);
+    }
 }
 
 #[cfg(test)]

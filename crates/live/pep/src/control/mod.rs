@@ -7,6 +7,7 @@
 //!   admin   ---+                  ^                   |
 //!                                 '---- telemetry ----'
 //! ```
+//! The same reports, as the machine has them, are orders for packets that are not split ([`crate::unsplit`]).
 
 mod bpf;
 mod handle;
@@ -23,6 +24,7 @@ use crate::config::Config;
 use crate::flow::Flow;
 use crate::recording::Recording;
 use crate::sys;
+use crate::unsplit::Marking;
 use bpf::Kernel;
 use daemon::{Seat, Seats, clock};
 use dash::RadioMeter;
@@ -63,6 +65,8 @@ pub(crate) enum ControlEvent {
     NoReport(DecodeError, Seat),
     /// A new configuration.
     Configure(Arc<Config>),
+    /// A successor serves, and marks from now on.
+    Yield,
     /// A snapshot is requested.
     Snapshot(SyncSender<Snapshot>, Seat),
     /// The daemon stops: all flows become plain.
@@ -84,7 +88,11 @@ pub(crate) struct Control {
     /// Our congestion control towards UEs, or why there is none.
     kernel: Option<Kernel>,
     kernel_error: Option<String>,
+    /// Connections are decided about; without, reports are read for packets that are not split alone.
+    has_flows: bool,
     flows: HashMap<FlowId, Held>,
+    /// What becomes of packets that are not split.
+    marking: Option<Marking>,
     /// Shows reports to readers of the dashboard.
     meter: Option<RadioMeter>,
     source: Arc<Source>,
@@ -97,17 +105,19 @@ impl Control {
     /// A configuration out of range.
     pub(crate) fn new(
         config: &Config,
-        decides: EdgeConfig,
+        reading: EdgeConfig,
         recording: Option<Recording>,
         source: Arc<Source>,
         meter: Option<RadioMeter>,
+        marking: Option<Marking>,
     ) -> Result<Self, edge::ConfigError> {
-        let mut edge = Edge::new(decides, &config.ues)?;
+        let mut edge = Edge::new(reading, &config.ues)?;
         if let Some(recording) = recording {
             edge.record(clock::now(), &config.ues, Box::new(recording));
         }
-        let (kernel, kernel_error) = match load(config.actuator) {
-            Ok(kernel) => (Some(kernel), None),
+        let has_flows = config.edge.is_some();
+        let (kernel, kernel_error) = match has_flows.then(|| load(config.actuator)).transpose() {
+            Ok(kernel) => (kernel, None),
             Err(error) => (None, Some(error)),
         };
         Ok(Self {
@@ -119,7 +129,9 @@ impl Control {
             edge,
             kernel,
             kernel_error,
+            has_flows,
             flows: HashMap::new(),
+            marking,
             meter,
             source,
         })
@@ -191,9 +203,16 @@ impl Control {
                 self.edge.on_unreadable(now, error);
             }
             ControlEvent::Configure(config) => {
-                if let Some(decides) = &config.edge {
-                    self.edge.configure(now, &config.ues, decides.plain_after);
-                    self.carry_out(now);
+                let plain_after = config.reports.plain_after;
+                self.edge.configure(now, &config.ues, plain_after);
+                self.carry_out(now);
+                if let (Some(marking), Some(unsplit)) = (&mut self.marking, &config.unsplit) {
+                    marking.configure(unsplit, plain_after);
+                }
+            }
+            ControlEvent::Yield => {
+                if let Some(marking) = &mut self.marking {
+                    marking.yield_to_successor();
                 }
             }
             ControlEvent::Snapshot(to, seat) => {
@@ -215,6 +234,9 @@ impl Control {
             meter.on_report(report, |_| None);
         }
         self.carry_out(now);
+        if let (Some(report), Some(marking)) = (&accepted, &mut self.marking) {
+            marking.on_report(now, report, |address| self.edge.unsplit(now, address));
+        }
     }
 
     fn on_deadline(&mut self, now: Instant) {
@@ -222,6 +244,9 @@ impl Control {
         let mut measure = |flow: FlowId| flows.get_mut(&flow)?.measure(now);
         self.edge.on_deadline(now, &mut measure);
         self.carry_out(now);
+        if let Some(marking) = &mut self.marking {
+            marking.on_deadline(now);
+        }
     }
 
     fn carry_out(&mut self, now: Instant) {

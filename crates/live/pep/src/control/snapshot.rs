@@ -2,6 +2,7 @@
 
 use super::Control;
 use crate::flow::Flow;
+use crate::unsplit::{Marking, UnsplitStatus};
 use daemon::clock;
 use edge::UeFlows;
 use rapid::FlowTelemetry;
@@ -32,6 +33,9 @@ pub(crate) struct Snapshot {
     pub(crate) cells: Vec<CellStatus>,
     /// UEs that reports have named.
     pub(crate) ues: Vec<UeStatus>,
+    /// Packets that are not split; none without `[unsplit]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) unsplit: Option<UnsplitStatus>,
 }
 
 /// What the thread that reads the source counts.
@@ -141,7 +145,8 @@ impl Control {
         Snapshot {
             actuator: match self.kernel {
                 Some(_) => "bpf",
-                None => "pacing",
+                None if self.has_flows => "pacing",
+                None => "none",
             },
             actuator_error: self.kernel_error.clone(),
             source_connected: self.source.is_connected.load(Relaxed),
@@ -150,6 +155,7 @@ impl Control {
             busy_seconds: clock::thread_cpu().as_secs_f64(),
             cells: cells.collect(),
             ues: ues.iter().map(|ue| self.status(ue)).collect(),
+            unsplit: self.marking.as_ref().map(Marking::status),
         }
     }
 

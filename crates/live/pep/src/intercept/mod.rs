@@ -64,9 +64,51 @@ impl Lock {
         })
     }
 
+    /// With its name, for a successor.
+    pub(crate) fn named(&self) -> (&str, BorrowedFd<'_>) {
+        (self.name.as_str(), self.socket.as_fd())
+    }
+
     fn is_held(name: &str) -> bool {
         lock_address(name).is_ok_and(|address| UnixStream::connect_addr(&address).is_ok())
     }
+}
+
+/// The lock of an interface towards UEs. It is not taken if `inherit` gives it: a predecessor's.
+///
+/// # Errors
+/// Another instance serves the interface.
+pub(crate) fn claim_interface(
+    interface: &str,
+    inherit: impl FnMut(&str) -> Option<OwnedFd>,
+) -> Result<Lock, PepError> {
+    claim_lock(&of_interface(interface), interface, inherit).map(|(lock, _)| lock)
+}
+
+fn of_interface(interface: &str) -> String {
+    format!("at {interface}")
+}
+
+/// A lock, and whether it is a predecessor's.
+fn claim_lock(
+    name: &str,
+    interface: &str,
+    mut inherit: impl FnMut(&str) -> Option<OwnedFd>,
+) -> Result<(Lock, bool), PepError> {
+    if let Some(socket) = inherit(name) {
+        let lock = Lock {
+            name: name.to_owned(),
+            socket: socket.into(),
+        };
+        return Ok((lock, true));
+    }
+    let lock = Lock::take(name).map_err(|error| match error.kind() {
+        std::io::ErrorKind::AddrInUse => PepError::Taken {
+            what: format!("interface {interface}"),
+        },
+        _ => PepError::system("the lock of the interface", error),
+    })?;
+    Ok((lock, false))
 }
 
 /// Which openings of connections are taken, and how.
@@ -111,23 +153,10 @@ impl Interception {
         mut inherit: impl FnMut(&str) -> Option<OwnedFd>,
     ) -> Result<Self, PepError> {
         let interface = &transparent.ran_interface;
-        let mut is_successor = false;
-        let mut take = |name: &str| {
-            if let Some(socket) = inherit(name) {
-                is_successor = true;
-                return Ok(Lock {
-                    name: name.to_owned(),
-                    socket: socket.into(),
-                });
-            }
-            Lock::take(name).map_err(|error| match error.kind() {
-                std::io::ErrorKind::AddrInUse => PepError::Taken {
-                    what: format!("interface {interface}"),
-                },
-                _ => PepError::system("the lock of the interface", error),
-            })
-        };
-        let locks = [take(&format!("at {interface}"))?, take(&port.to_string())?];
+        let (of_interface, at_interface) =
+            claim_lock(&of_interface(interface), interface, &mut inherit)?;
+        let (of_port, at_port) = claim_lock(&port.to_string(), interface, &mut inherit)?;
+        let is_successor = at_interface || at_port;
         clear_dead()?;
         if !is_successor {
             destroy_ended(transparent);
@@ -137,15 +166,13 @@ impl Interception {
             has_ipv6: transparent.ue_prefixes.iter().any(|p| p.is_ipv6()),
             is_passing_by: false,
             ran_interface: interface.clone(),
-            locks,
+            locks: [of_interface, of_port],
         })
     }
 
     /// The locks by their names, for a successor.
     pub(crate) fn locks(&self) -> impl Iterator<Item = (&str, BorrowedFd<'_>)> {
-        self.locks
-            .iter()
-            .map(|lock| (lock.name.as_str(), lock.socket.as_fd()))
+        self.locks.iter().map(Lock::named)
     }
 
     /// Whether the kernel takes the rules; changes nothing.

@@ -11,6 +11,7 @@ mod user;
 
 pub(crate) use user::User;
 
+use crate::config::Interception;
 use crate::error::PepError;
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set,
@@ -27,17 +28,19 @@ const TRANSPARENT: CapabilitySet = CapabilitySet::NET_ADMIN
     .union(CapabilitySet::SYS_RESOURCE);
 /// What the explicit mode needs: nothing but, where it has them, congestion control and pipes.
 const EXPLICIT: CapabilitySet = CapabilitySet::NET_ADMIN.union(CapabilitySet::SYS_RESOURCE);
+/// What marking alone needs: to attach the program to an interface that comes back, or where a predecessor has been.
+const OFF: CapabilitySet = CapabilitySet::NET_ADMIN;
 
 /// Reduces this thread's privileges, and so those of all threads and programs that it will start.
 ///
 /// # Errors
 /// The kernel's; a process without the capabilities in the first place loses nothing.
-pub(crate) fn reduce(is_transparent: bool, user: Option<&User>) -> Result<(), PepError> {
+pub(crate) fn reduce(interception: &Interception, user: Option<&User>) -> Result<(), PepError> {
     let before = capabilities(None).map_err(system)?;
-    let wanted = if is_transparent {
-        TRANSPARENT
-    } else {
-        EXPLICIT
+    let wanted = match interception {
+        Interception::Transparent(_) => TRANSPARENT,
+        Interception::Explicit(_) => EXPLICIT,
+        Interception::Off { .. } => OFF,
     };
     let kept = before.permitted & wanted;
     set_no_new_privs(true).map_err(system)?;

@@ -138,7 +138,9 @@ fn read_request(line: &[u8]) -> Request {
 fn read_offer(line: &[u8], descriptors: usize) -> Option<Offer> {
     let offer: Offer = serde_json::from_slice(line).ok()?;
     let others = usize::from(offer.metrics) + offer.locks.len();
-    let is_whole = offer.listeners > 0 && offer.listeners.checked_add(others) == Some(descriptors);
+    // one that splits nothing has the lock of its interface
+    let is_proxy = offer.listeners > 0 || !offer.locks.is_empty();
+    let is_whole = is_proxy && offer.listeners.checked_add(others) == Some(descriptors);
     is_whole.then_some(offer)
 }
 
@@ -296,9 +298,11 @@ mod tests {
         };
         let good = offer("2", "\"a\"");
         assert_eq!(check_upgrade(good.as_bytes(), 4), (false, true));
+        let alone = offer("0", "\"at ran0\"");
+        assert_eq!(check_upgrade(alone.as_bytes(), 2), (false, true));
         for (bad, descriptors) in [
             (good.as_str(), 3),
-            (&offer("0", "\"a\""), 2),
+            (&offer("0", ""), 1),
             // its sum with the others is that of the descriptors only where it wraps
             (&offer("18446744073709551615", ""), 0),
             (&offer("18446744073709551615", "\"a\""), 1),

@@ -37,7 +37,7 @@ pub(super) fn towards_servers(config: &Config) -> Vec<String> {
                 .into_iter()
                 .collect()
         }
-        (None, Interception::Transparent(_)) => Vec::new(),
+        (None, Interception::Transparent(_) | Interception::Off { .. }) => Vec::new(),
     }
 }
 

@@ -21,6 +21,7 @@ mod privileges;
 mod shown;
 mod syns;
 mod transparent;
+mod unsplit;
 mod upgrade;
 mod wire;
 
@@ -47,6 +48,8 @@ fn tests() -> Vec<Test> {
         ends::TESTS,
         wire::TESTS,
         shown::TESTS,
+        unsplit::MARKS,
+        unsplit::TAKEOVER,
         faults::TESTS,
     ]
     .concat()

@@ -116,12 +116,23 @@ impl Daemon {
         config: &str,
         wrapper: &[&str],
     ) -> Self {
+        let daemon = Self::spawn_wrapped(host, folder, config, wrapper, &[]);
+        daemon.wait_until("it accepts", || daemon.log().contains("accepting"));
+        daemon
+    }
+
+    /// The same without waiting.
+    pub fn spawn_wrapped(
+        host: &Namespace,
+        folder: TempDir,
+        config: &str,
+        wrapper: &[&str],
+        more: &[&str],
+    ) -> Self {
         let path = folder.path().join("pep.toml");
         write_config(&folder, config);
         let log = std::fs::File::create(folder.path().join("log")).expect("a log");
-        let daemon = Self::spawn_as(host, folder, log, wrapper, &path, &[]);
-        daemon.wait_until("it accepts", || daemon.log().contains("accepting"));
-        daemon
+        Self::spawn_as(host, folder, log, wrapper, &path, more)
     }
 
     /// What it has written to its log.

@@ -9,6 +9,7 @@
 //! however the test ends.
 
 pub mod daemon;
+pub mod datagrams;
 pub mod radio;
 pub mod traffic;
 

@@ -87,6 +87,8 @@ impl Worker {
                 }
                 explicit.upstream
             }
+            // there is no listener
+            Interception::Off { .. } => return,
         };
         let entered = self.shared.registry.enter(client.ip(), &self.config.limits);
         let (id, ue) = match entered {
