@@ -30,6 +30,45 @@ pub(super) fn take_sample(
     sample
 }
 
+/// The least round-trip time of the round that goes on and the one before. A queue that stands makes every packet late; a host
+/// that is late, a radio that sends again, an acknowledgement that waits make some.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RecentMinimum {
+    /// [`Duration::MAX`]: no sample yet.
+    current: Duration,
+    last: Duration,
+}
+
+impl Default for RecentMinimum {
+    fn default() -> Self {
+        Self {
+            current: Duration::MAX,
+            last: Duration::MAX,
+        }
+    }
+}
+
+impl RecentMinimum {
+    /// A round trip was measured.
+    pub(super) fn on_sample(&mut self, sample: Duration) {
+        self.current = self.current.min(sample);
+    }
+
+    /// What was in flight as the round began has arrived. One without a sample does not count.
+    pub(super) fn on_round(&mut self) {
+        if self.current < Duration::MAX {
+            self.last = self.current;
+            self.current = Duration::MAX;
+        }
+    }
+
+    /// None before the first sample.
+    pub(super) fn get(&self) -> Option<Duration> {
+        let least = self.current.min(self.last);
+        (least < Duration::MAX).then_some(least)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,5 +88,22 @@ mod tests {
         assert_eq!(sample(30, 10), ms(20));
         assert_eq!(sample(30, 11), ms(30), "would be below the minimum");
         assert_eq!(rtt.min_rtt(), Some(ms(20)));
+    }
+
+    #[test]
+    fn the_recent_minimum_is_of_two_rounds() {
+        let mut recent = RecentMinimum::default();
+        assert_eq!(recent.get(), None);
+        recent.on_round();
+        assert_eq!(recent.get(), None);
+        recent.on_sample(ms(30));
+        recent.on_sample(ms(20));
+        recent.on_round();
+        recent.on_sample(ms(25));
+        assert_eq!(recent.get(), Some(ms(20)));
+        recent.on_round();
+        assert_eq!(recent.get(), Some(ms(25)));
+        recent.on_round();
+        assert_eq!(recent.get(), Some(ms(25)), "a round without a sample");
     }
 }

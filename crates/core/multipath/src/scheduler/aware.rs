@@ -24,6 +24,20 @@
 //! product is a few packets, and every few packets would wake both ends. What neither path takes waits
 //! in the scheduler's buffer, where it can still go either way, and not in a bottleneck.
 //!
+//! Where round trips differ without a queue (a radio that sends again, a host that is late), `full` packets over a round
+//! trip longer than `full / rate` deliver less than `rate`, which is then the rate, and so on: the path carries ever less.
+//! `aware-jitter` is for such paths:
+//!
+//! ```text
+//!   spread = srtt - recent_min                                           what packets wait that not all of them wait
+//!   full   = bdp + rate * min(spread, min_rtt / 2) + queue + allowance
+//!   a queue stands there: recent_min > min_rtt + max(max_queue / 2, spread)
+//! ```
+//!
+//! `recent_min` is the least of the last two rounds. A burst looks like jitter, and the queue behind it is seen a round
+//! later: over paths without jitter `aware` is better. Where only smoothed times are known (paths of TCP carriers)
+//! both are the same.
+//!
 //! A path that paces is full as well once a packet would wait there for longer than `max_wait`: the
 //! numbers of packets are given as paths are chosen, and what waits on one path while later numbers
 //! leave on another arrives out of order.
@@ -53,6 +67,8 @@ pub struct AwareConfig {
     pub min_queue: Duration,
     /// Longest queue that the gain makes.
     pub max_queue: Duration,
+    /// Round trips differ without a queue: `aware-jitter`.
+    pub has_jitter: bool,
 }
 
 impl Default for AwareConfig {
@@ -63,6 +79,7 @@ impl Default for AwareConfig {
             max_wait: Duration::from_millis(2),
             min_queue: Duration::from_millis(1),
             max_queue: Duration::from_millis(3),
+            has_jitter: false,
         }
     }
 }
@@ -92,16 +109,30 @@ impl Aware {
             .is_some_and(|rtt| rtt.saturating_sub(fastest) / 2 > self.max_lag)
     }
 
-    /// A queue stands on the path.
+    /// What packets wait on average that not all of them wait.
+    fn spread(&self, path: &PathView) -> Duration {
+        match path.recent_min_rtt {
+            Some(least) if self.config.has_jitter => path.srtt_or_zero().saturating_sub(least),
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// A queue stands on the path; with jitter: the fastest packet waits too, and for longer than packets differ by.
     fn has_queue(&self, path: &PathView) -> bool {
         let min_rtt = path.min_rtt.unwrap_or_default();
-        !path.in_flight.is_zero() && path.srtt_or_zero() > min_rtt + self.config.max_queue / 2
+        let spread = self.spread(path);
+        let rtt = match path.recent_min_rtt {
+            Some(least) if self.config.has_jitter => least,
+            _ => path.srtt_or_zero(),
+        };
+        !path.in_flight.is_zero() && rtt > min_rtt + spread.max(self.config.max_queue / 2)
     }
 
     /// The packets at which the path is full; none: its window alone decides.
     fn fill(&self, path: &PathView) -> Option<Packets> {
         let rate = path.radio_rate.or(path.delivery_rate)?;
-        let bdp = rate.bytes_in(path.min_rtt?);
+        let min_rtt = path.min_rtt?;
+        let bdp = rate.bytes_in(min_rtt);
         let AwareConfig {
             gain,
             min_queue,
@@ -114,7 +145,8 @@ impl Aware {
                 .mul_f64(GROWING_GAIN - 1.0)
                 .max(rate.bytes_in(min_queue)),
         };
-        let filled = bdp + queue;
+        let late = rate.bytes_in(self.spread(path).min(min_rtt / 2));
+        let filled = bdp + late + queue;
         let packets = filled.ratio(path.packet_size).ceil();
         Some(Packets::new(packets as u64) + self.config.allowance)
     }
@@ -128,7 +160,10 @@ impl Aware {
 
 impl Scheduler for Aware {
     fn name(&self) -> &'static str {
-        "aware"
+        match self.config.has_jitter {
+            true => "aware-jitter",
+            false => "aware",
+        }
     }
 
     fn choose(&mut self, _now: Instant, _waiting: Waiting, paths: &[PathView]) -> PathSet {
@@ -228,6 +263,47 @@ mod tests {
         };
         let mut has_room = |path| !choose(&mut aware, &[path]).is_empty();
         assert!(has_room(at(93)) && !has_room(at(94)));
+    }
+
+    fn tolerant() -> Aware {
+        Aware::new(AwareConfig {
+            has_jitter: true,
+            ..AwareConfig::default()
+        })
+    }
+
+    /// 50 Mbit/s and 24 ms, 100 packets; packets take 28 ms on average.
+    #[test]
+    fn with_jitter_what_not_all_packets_wait_is_no_queue_and_a_path_holds_it() {
+        let mut aware = tolerant();
+        let at = |used, recent_min_us| PathView {
+            srtt: Some(Duration::from_millis(28)),
+            recent_min_rtt: Some(Duration::from_micros(recent_min_us)),
+            ..measured(used)
+        };
+        let mut has_room = |path| !choose(&mut aware, &[path]).is_empty();
+        // no queue: twice the product, 4 ms more, and six
+        assert!(has_room(at(222, 24_000)) && !has_room(at(223, 24_000)));
+        // all wait 2 ms, some more, 2 ms on average: twice the product, 2 ms more, and six
+        assert!(has_room(at(214, 26_000)) && !has_room(at(215, 26_000)));
+        // all wait 2.16 ms, which is more than they differ by: the product, 3 and 1.84 ms more, and six
+        assert!(has_room(at(126, 26_160)) && !has_room(at(127, 26_160)));
+        // without jitter the smoothed time is what counts: a queue, the product, 3 ms more, and six
+        let mut plain = Aware::new(AwareConfig::default());
+        let mut has_room = |path| !choose(&mut plain, &[path]).is_empty();
+        assert!(has_room(at(118, 24_000)) && !has_room(at(119, 24_000)));
+    }
+
+    #[test]
+    fn what_a_path_holds_of_jitter_is_half_a_product_at_most() {
+        let mut aware = tolerant();
+        let at = |used| PathView {
+            srtt: Some(Duration::from_millis(84)),
+            recent_min_rtt: Some(Duration::from_millis(24)),
+            ..measured(used)
+        };
+        let mut has_room = |path| !choose(&mut aware, &[path]).is_empty();
+        assert!(has_room(at(255)) && !has_room(at(256)));
     }
 
     #[test]

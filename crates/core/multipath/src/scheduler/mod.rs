@@ -12,6 +12,7 @@
 //! | [`redundant`](redundant::Redundant) | all, when all have room | |
 //! | [`otias`](otias::Otias) | the earliest arrival, room or not | Yang, Wang and Amer 2014 |
 //! | [`aware`](aware::Aware) | as `cpf`, but a path is full at its bandwidth-delay product | ours (future work vi of the paper) |
+//! | [`aware-jitter`](aware::Aware) | the same for paths whose round trips differ without a queue | ours |
 //!
 //! A path has room if what is in flight and what waits on the path are together less than its cwnd.
 //! Pacing does not take room away: a packet that is chosen waits on its path, as it would in a
@@ -55,6 +56,8 @@ pub struct PathView {
     pub srtt: Option<Duration>,
     /// Minimum round-trip time.
     pub min_rtt: Option<Duration>,
+    /// The least of the last two rounds; none where only smoothed times are known (of a carrier).
+    pub recent_min_rtt: Option<Duration>,
     /// The rate at which the path delivers, as far as it was used.
     pub delivery_rate: Option<BitRate>,
     /// The rate at which packets leave for the path, where its controller sets one.
@@ -219,6 +222,12 @@ pub const SCHEDULERS: &[Entry] = &[
         "the cheapest by what paths carry and flows need",
         || Box::new(Aware::new(AwareConfig::default())),
     ),
+    Entry::new("aware-jitter", "the same over paths with jitter", || {
+        Box::new(Aware::new(AwareConfig {
+            has_jitter: true,
+            ..AwareConfig::default()
+        }))
+    }),
 ];
 
 /// The scheduler where none is given.
@@ -290,6 +299,7 @@ mod tests {
             queued: Packets::ZERO,
             srtt: Some(Duration::from_millis(rtt_ms)),
             min_rtt: Some(Duration::from_millis(rtt_ms)),
+            recent_min_rtt: None,
             delivery_rate: None,
             pacing_rate: None,
             radio_rate: None,
@@ -322,7 +332,8 @@ mod tests {
         let error = build("minrtt").err().expect("unknown");
         assert_eq!(
             error.to_string(),
-            "unknown scheduler \"minrtt\"; known are cpf, srtt, rr, redundant, otias, aware"
+            "unknown scheduler \"minrtt\"; known are cpf, srtt, rr, redundant, otias, aware, \
+             aware-jitter"
         );
     }
 

@@ -285,6 +285,7 @@ impl<P> Path<P> {
             queued: Packets::new(queued),
             srtt: self.srtt(),
             min_rtt: self.sender.min_rtt(),
+            recent_min_rtt: self.sender.recent_min_rtt(),
             delivery_rate: self.sender.delivery_rate().map(|rate| rate.max),
             pacing_rate: self.sender.pacing_rate(),
             radio_rate,
@@ -299,6 +300,7 @@ impl<P> Path<P> {
             in_flight: Packets::new(packets(stream.in_flight)),
             queued: Packets::new(queued + packets(stream.unsent + self.written)),
             min_rtt: stream.min_rtt,
+            recent_min_rtt: None,
             delivery_rate: stream.delivery_rate,
             pacing_rate: None,
             ..view

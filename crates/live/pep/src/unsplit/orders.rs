@@ -116,6 +116,7 @@ mod tests {
             is_contested: false,
             queue: Bytes::new(3_000),
             reported_at: at,
+            own_wait: Duration::ZERO,
             is_by_chance: false,
         }
     }

@@ -175,6 +175,7 @@ impl Sender {
         // Elapsed Time is of the acknowledgement number's packet
         let held = elapsed.filter(|_| latest == newest);
         let sample = take_sample(&mut self.rtt, measured, held.unwrap_or_default());
+        self.recent_min.on_sample(sample);
         outcome.rtt = Some(sample);
     }
 
@@ -194,6 +195,7 @@ impl Sender {
             self.round_start = self.round_end;
             self.round_end = self.flight.next();
             self.detection.on_round();
+            self.recent_min.on_round();
         }
         let untold = core::mem::take(&mut self.unreported_lost);
         let cwnd = self.cc.cwnd();

@@ -48,6 +48,7 @@ use super::episode::Episode;
 use super::flight::{Flight, Record};
 use super::numbering::Numbering;
 use super::rate::RateMeter;
+use super::rtt::RecentMinimum;
 use acknowledging::Delivery;
 use cc::{CongestionControl, Ctx, RadioState, ValidatedWindow};
 use recovery::{
@@ -76,6 +77,7 @@ pub struct Sender {
     numbering: Numbering,
     flight: Flight,
     rtt: RttEstimator,
+    recent_min: RecentMinimum,
     detection: Detection,
     pacer: Pacer,
     meter: RateMeter,
@@ -118,6 +120,7 @@ impl Sender {
                 min: config.min_rto,
                 max: config.max_rto,
             }),
+            recent_min: RecentMinimum::default(),
             detection: Detection::default(),
             pacer: Pacer::new(config.packet_size, PACING_CREDIT),
             validation: WindowValidation::new(ValidationConfig {

@@ -54,6 +54,10 @@ impl Sender {
     pub fn min_rtt(&self) -> Option<Duration> {
         self.rtt.min_rtt()
     }
+    /// The least of the round that goes on and the one before; none before the first sample.
+    pub fn recent_min_rtt(&self) -> Option<Duration> {
+        self.recent_min.get()
+    }
     /// The last round-trip time.
     pub fn latest_rtt(&self) -> Option<Duration> {
         self.rtt.latest()
