@@ -4,7 +4,7 @@
 #![allow(missing_docs, reason = "a bench")]
 
 use edge::marker::Order;
-use kernel_marker::{Marker, Settings};
+use kernel_marker::{Inside, Marker, Settings};
 use std::net::IpAddr;
 use std::time::Instant;
 
@@ -32,6 +32,30 @@ fn v6(ue: u8, ecn: u8) -> Vec<u8> {
     frame.extend([1, 187, 0x12, 0x34, 0x05, 0xb4, 0, 0]);
     frame.resize(14 + 1_500, 0);
     frame
+}
+
+/// The same inside of a datagram to a base station, which has no order.
+fn inside(port: u16, message: &[&[u8]]) -> Vec<u8> {
+    let mut frame = v4(251, 1);
+    frame.truncate(14 + 28);
+    frame[36..38].copy_from_slice(&port.to_be_bytes());
+    frame.extend(message.concat());
+    let length = (frame.len() - 14) as u16;
+    frame[16..18].copy_from_slice(&length.to_be_bytes());
+    frame[38..40].copy_from_slice(&(length - 20).to_be_bytes());
+    frame
+}
+
+/// With a PDU session container.
+fn gtpu(inner: &[u8]) -> Vec<u8> {
+    let length = (8 + inner.len() - 14) as u16;
+    let header = [0x34, 255];
+    let rest = [0, 0, 0, 2, 0, 0, 0, 0x85, 1, 0, 1, 0];
+    inside(2152, &[&header, &length.to_be_bytes(), &rest, &inner[14..]])
+}
+
+fn vxlan(inner: &[u8]) -> Vec<u8> {
+    inside(4789, &[&[8, 0, 0, 0, 0, 0, 7, 0], inner])
 }
 
 /// Of a radio of 1 Tbit/s, whose queue stays short; or one whose queue is always long.
@@ -93,6 +117,43 @@ fn orders(marker: &Marker, what: &str, count: usize, known: usize) {
     print(what, "us", (0..50 * RUNS).map(&mut once).collect());
 }
 
+fn with_tunnels() {
+    let settings = Settings {
+        splits_tcp: false,
+        inside: Inside::BOTH,
+        ..Settings::default()
+    };
+    let marker = Marker::attach("lo", &settings).unwrap_or_else(|e| panic!("{e}"));
+    let ues = [
+        IpAddr::from([10, 0, 0, 1]),
+        "2001:db8::1".parse().expect("an address"),
+    ];
+    for (number, is_full) in [(1, false), (2, true)] {
+        for ue in ues {
+            let set = marker.set_order(ue, &order(number, is_full));
+            set.expect("set");
+        }
+        let queue = match is_full {
+            true => "L4S, a full queue",
+            false => "a short queue",
+        };
+        for (kind, frame) in [
+            ("plain IPv4", v4(1, 1)),
+            ("plain IPv6", v6(1, 1)),
+            ("IPv4 in GTP-U", gtpu(&v4(1, 1))),
+            ("IPv6 in GTP-U", gtpu(&v6(1, 1))),
+            ("IPv4 in VXLAN", vxlan(&v4(1, 1))),
+        ] {
+            packets(&marker, &format!("tunnels, {kind}, {queue}"), &frame);
+        }
+    }
+    packets(
+        &marker,
+        "tunnels, plain IPv4, UE without an order",
+        &v4(250, 1),
+    );
+}
+
 fn main() {
     // for `cargo test` it is enough that it runs
     if !std::env::args().any(|argument| argument == "--bench") {
@@ -124,5 +185,7 @@ fn main() {
         orders(&marker, "200 orders, 200 UEs", UES, UES);
         orders(&marker, "1 order", 1, UES);
         orders(&marker, "200 orders, 10,000 UEs", UES, 9_000);
+        drop(marker);
+        with_tunnels();
     });
 }

@@ -1,41 +1,12 @@
 /* Marks what leaves an interface towards UEs (tcx or clsact), or drops it early, by the orders of user space. */
 #include "kernel.h"
-#include "marker_packet.h"
+#include "marker_mark.h"
 
 #define NEXT (-1)
 #define DROP 2
-#define RECOMPUTE_CSUM 1
 
-/* CE in the traffic class of IPv4, with the checksum that goes with it (RFC 1624, equation 3): one write, so that there is
- * never one without the other. Bytes are as they are in the packet: sums of one's complement do not depend on their order. */
-INLINE long mark_ipv4(struct __sk_buff *skb, struct headers *h)
-{
-	u32 was = h->first[0] & 0xffff;
-	u32 is = was | 0x0300;
-	u32 sum = (~(h->first[2] >> 16) & 0xffff) + (~was & 0xffff) + is;
-
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	h->first[0] |= is;
-	h->first[2] = (h->first[2] & 0xffff) | (~sum & 0xffff) << 16;
-	return skb_store_bytes(skb, h->at, h->first, sizeof(h->first), 0);
-}
-
-INLINE long mark_ipv6(struct __sk_buff *skb, const struct headers *h, u32 second)
-{
-	u8 byte = second | 0x30;
-
-	return skb_store_bytes(skb, h->at + 1, &byte, 1, RECOMPUTE_CSUM);
-}
-
-INLINE long mark(struct __sk_buff *skb, struct headers *h)
-{
-	if (h->ue.version == 4)
-		return mark_ipv4(skb, h);
-	return mark_ipv6(skb, h, h->first[0] >> 8 & 0xff);
-}
-
-INLINE int judge_packet(struct __sk_buff *skb, struct headers *h, struct counts *count)
+INLINE int judge_packet(struct __sk_buff *skb, struct headers *h, struct outer *outer,
+			struct counts *count)
 {
 	struct packet packet = { .flow = h->flow, .codepoint = h->ecn };
 	struct ue *ue = map_lookup(&ues, &h->ue);
@@ -58,7 +29,7 @@ INLINE int judge_packet(struct __sk_buff *skb, struct headers *h, struct counts 
 		count->of[verdict] += packet.segments;
 	if (is_drop(verdict))
 		return DROP;
-	if (is_mark(verdict) && mark(skb, h))
+	if (is_mark(verdict) && mark(skb, h, outer))
 		count->unwritten += packet.segments;
 	return NEXT;
 }
@@ -70,17 +41,24 @@ int mark_packet(struct __sk_buff *skb)
 	struct choices *chosen = map_lookup(&choices, &zero);
 	struct counts *count = map_lookup(&counts, &zero);
 	struct headers h = {};
+	struct outer outer = {};
 
 	if (!chosen || !count)
 		return NEXT;
-	switch (take_apart(skb, chosen, &h)) {
+	switch (take_apart(skb, chosen, &h, &outer)) {
 	case JUDGED:
-		return judge_packet(skb, &h, count);
+		return judge_packet(skb, &h, &outer, count);
 	case MALFORMED:
 		count->malformed++;
 		return NEXT;
 	case OWN_TCP:
 		count->own_tcp += skb->gso_segs ? skb->gso_segs : 1;
+		return NEXT;
+	case SIGNALLING:
+		count->signalling++;
+		return NEXT;
+	case BUNDLED:
+		count->bundled += skb->gso_segs ? skb->gso_segs : 1;
 		return NEXT;
 	default:
 		count->not_ip++;

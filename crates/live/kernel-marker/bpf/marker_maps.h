@@ -38,6 +38,8 @@ struct counts {
 	u64 malformed;
 	u64 not_ip;
 	u64 own_tcp;
+	u64 signalling;
+	u64 bundled;
 	u64 fragments;
 	u64 unwritten;
 };
@@ -46,8 +48,10 @@ struct choices {
 	u32 link_header; /* there is one: of Ethernet */
 	u32 splits_tcp;
 	u32 seed;
-	u32 unused;
+	u32 inside; /* IN_GTPU, IN_VXLAN: what is looked into */
 };
+
+enum { IN_GTPU = 1, IN_VXLAN = 2 };
 
 struct {
 	NUMBER(type, BPF_MAP_TYPE_HASH);

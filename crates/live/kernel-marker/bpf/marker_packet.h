@@ -32,7 +32,9 @@
 struct headers {
 	struct name ue;
 	u32 at;      /* where the IP header begins */
-	u32 length;  /* from there on */
+	u32 end;     /* of what it is inside of */
+	u32 length;  /* from `at` on */
+	u32 stated;  /* the same by the header itself */
 	u32 own;     /* bytes of headers that each segment has */
 	u32 protocol;
 	u32 is_fragment;
@@ -42,7 +44,7 @@ struct headers {
 };
 
 /* What becomes of a packet that is taken apart. */
-enum { JUDGED, MALFORMED, NOT_IP, OWN_TCP };
+enum { JUDGED, MALFORMED, NOT_IP, OWN_TCP, SIGNALLING, BUNDLED };
 
 INLINE u32 host(u32 half)
 {
@@ -123,7 +125,8 @@ INLINE int read_ipv4(struct __sk_buff *skb, struct headers *h, u32 *transport)
 	if ((words[0] & 0xf0) != 0x40 || size < 20)
 		return MALFORMED;
 	/* of more than 64 kB the length is stated elsewhere */
-	h->length = skb->len - h->at;
+	h->length = h->end - h->at;
+	h->stated = total;
 	if (!skb->gso_size) {
 		if (total < size || total > h->length)
 			return MALFORMED;
@@ -156,7 +159,8 @@ INLINE int read_ipv6(struct __sk_buff *skb, struct headers *h, u32 seed, u32 *tr
 	payload = host(words[1] & 0xffff);
 	if ((words[0] & 0xf0) != 0x60)
 		return MALFORMED;
-	h->length = skb->len - h->at;
+	h->length = h->end - h->at;
+	h->stated = 40 + payload;
 	if (!skb->gso_size) {
 		if (40 + payload > h->length)
 			return MALFORMED;
@@ -218,22 +222,24 @@ INLINE int read_transport(struct __sk_buff *skb, struct headers *h, u32 transpor
 	return JUDGED;
 }
 
-/* The kind of network layer, and where it begins. */
-INLINE u32 network_layer(struct __sk_buff *skb, const struct choices *choices, struct headers *h)
+/* The kind of IP by its first byte. */
+INLINE u32 kind_of_ip(struct __sk_buff *skb, u32 at)
+{
+	u32 word = 0;
+
+	if (read_words(skb, at, &word, 1))
+		return 0;
+	return (word & 0xf0) == 0x40 ? ETH_P_IP : (word & 0xf0) == 0x60 ? ETH_P_IPV6 : 0;
+}
+
+/* The kind of network layer of an Ethernet frame, and where it begins. */
+INLINE u32 in_ethernet(struct __sk_buff *skb, struct headers *h)
 {
 	u32 type = 0, i;
 
-	h->at = 0;
-	if (!choices->link_header) {
-		u32 word = 0;
-
-		if (read_words(skb, 0, &word, 1))
-			return 0;
-		return (word & 0xf0) == 0x40 ? ETH_P_IP : (word & 0xf0) == 0x60 ? ETH_P_IPV6 : 0;
-	}
-	if (read_words(skb, ETHERTYPE_AT, &type, 1))
+	if (read_words(skb, h->at + ETHERTYPE_AT, &type, 1))
 		return 0;
-	h->at = ETHERNET;
+	h->at += ETHERNET;
 	for (i = 0; i < MAX_TAGS; i++) {
 		u32 kind = host(type & 0xffff);
 
@@ -246,30 +252,21 @@ INLINE u32 network_layer(struct __sk_buff *skb, const struct choices *choices, s
 	return host(type & 0xffff);
 }
 
-INLINE int take_apart(struct __sk_buff *skb, const struct choices *choices, struct headers *h)
+INLINE int read_ip(struct __sk_buff *skb, struct headers *h, u32 kind, u32 seed, u32 *transport)
 {
-	u32 transport = 0, ports = 0;
-	int found;
-
-	switch (network_layer(skb, choices, h)) {
+	switch (kind) {
 	case ETH_P_IP:
-		found = read_ipv4(skb, h, &transport);
-		break;
+		return read_ipv4(skb, h, transport);
 	case ETH_P_IPV6:
-		found = read_ipv6(skb, h, choices->seed, &transport);
-		break;
+		return read_ipv6(skb, h, seed, transport);
 	default:
 		return NOT_IP;
 	}
-	if (found != JUDGED)
-		return found;
-	if (h->protocol == IPPROTO_TCP && choices->splits_tcp && skb->sk)
-		return OWN_TCP;
-	found = read_transport(skb, h, transport, &ports);
-	if (found != JUDGED)
-		return found;
-	h->flow = mixed(mixed(choices->seed, h->flow, h->ue.address[0]), ports, h->protocol) >> 32;
-	return JUDGED;
+}
+
+INLINE void name_flow(struct headers *h, u32 ports, u32 seed)
+{
+	h->flow = mixed(mixed(seed, h->flow, h->ue.address[0]), ports, h->protocol) >> 32;
 }
 
 /* How many packets it is on the wire. */

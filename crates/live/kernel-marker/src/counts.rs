@@ -5,12 +5,16 @@ use edge::marker;
 /// Packets that were forwarded without a verdict, by the reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unjudged {
-    /// Their IP header, or what has to follow it, is truncated or contradicts itself.
+    /// A header of theirs (IP and what has to follow it, also in a tunnel; the tunnel's) is truncated or contradicts itself.
     pub malformed: u64,
     /// Neither IPv4 nor IPv6.
     pub not_ip: u64,
     /// Segments of this machine's own TCP sockets.
     pub own_tcp: u64,
+    /// Messages of GTP-U that hold no packet: echo, error indication, end marker and all but the G-PDU.
+    pub signalling: u64,
+    /// Segments of super-packets that hold several tunnelled packets, perhaps of several UEs: a mark would be the first one's.
+    pub bundled: u64,
 }
 
 /// What has become of all packets since the marker was attached.
@@ -27,7 +31,7 @@ pub struct Counts {
 }
 
 /// Words of the program's `struct counts`: those of the verdicts, then the others.
-pub(crate) const WORDS: usize = marker::Verdict::ALL.len() + 5;
+pub(crate) const WORDS: usize = marker::Verdict::ALL.len() + 7;
 
 /// Of all processors.
 pub(crate) fn sum(of_cpus: &[Vec<u8>]) -> Counts {
@@ -48,8 +52,10 @@ pub(crate) fn sum(of_cpus: &[Vec<u8>]) -> Counts {
             malformed: others[0],
             not_ip: others[1],
             own_tcp: others[2],
+            signalling: others[3],
+            bundled: others[4],
         },
-        fragments: others[3],
-        unwritten: others[4],
+        fragments: others[5],
+        unwritten: others[6],
     }
 }

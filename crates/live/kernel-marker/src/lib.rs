@@ -35,4 +35,4 @@ pub use counts::{Counts, Unjudged};
 pub use error::MarkerError;
 pub use marker::Marker;
 pub use order::on_clock_of_kernel;
-pub use settings::Settings;
+pub use settings::{Inside, Settings};

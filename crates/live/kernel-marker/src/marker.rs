@@ -342,7 +342,7 @@ fn choose(to: &impl MapCore, settings: &Settings, interface: &Interface) -> io::
         interface.link_header,
         u32::from(settings.splits_tcp),
         seed,
-        0,
+        settings.inside.bits(),
     ];
     let bytes = words.map(u32::to_ne_bytes);
     let chosen = to.update(&ONLY, bytes.as_flattened(), MapFlags::ANY);

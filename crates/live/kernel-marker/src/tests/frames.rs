@@ -124,7 +124,11 @@ pub(super) fn ip_at(frame: &[u8]) -> usize {
 
 /// The ECN field, after a look at IPv4's checksum.
 pub(super) fn ecn_of(frame: &[u8]) -> u8 {
-    let ip = &frame[ip_at(frame)..];
+    ecn_of_ip(&frame[ip_at(frame)..])
+}
+
+/// The same of a packet without a link header.
+pub(super) fn ecn_of_ip(ip: &[u8]) -> u8 {
     if ip[0] >> 4 == 6 {
         return ip[1] >> 4 & 3;
     }

@@ -1,5 +1,6 @@
 //! The marker at an interface: packets between two network namespaces.
 
+use super::frames::ecn_of_ip;
 use super::{ALL, CE, ECT_1, full};
 use crate::{Marker, MarkerError, Settings, Unjudged, Way};
 use edge::marker::{Order, Verdict};
@@ -21,15 +22,15 @@ fn ue() -> IpAddr {
 }
 
 /// An edge and a UE, with what the edge sends and the UE receives: whole IPv4 packets.
-struct Network {
-    edge: Namespace,
+pub(super) struct Network {
+    pub(super) edge: Namespace,
     _ue: Namespace,
     sender: UdpSocket,
     receiver: OwnedFd,
 }
 
 impl Network {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let (edge, ue) = (Namespace::new(), Namespace::new());
         edge.sh(&format!(
             "ip link add ran0 type veth peer name ue0 netns {}; ip addr add 10.0.0.1/24 dev ran0; \
@@ -54,18 +55,29 @@ impl Network {
         }
     }
 
-    /// The ECN field with which a packet arrives.
-    fn passed(&self) -> u8 {
-        let sent = self.sender.send_to(&[7; BYTES], (ue(), PORT));
-        assert_eq!(sent.expect("sent"), BYTES);
+    /// A datagram to a port of the UE as it arrives, with its IPv4 header.
+    pub(super) fn sent(&self, port: u16, payload: &[u8]) -> Vec<u8> {
+        let sent = self.sender.send_to(payload, (ue(), port));
+        assert_eq!(sent.expect("sent"), payload.len());
+        self.next(28 + payload.len())
+    }
+
+    /// The next packet of this size that arrives.
+    pub(super) fn next(&self, bytes: usize) -> Vec<u8> {
         let mut packet = vec![0; 2_000];
         loop {
             let (_, size) =
                 recv(&self.receiver, packet.as_mut_slice(), RecvFlags::empty()).expect("it comes");
-            if size == 28 + BYTES {
-                return super::ecn_of(&[&[0; 12][..], &[8, 0], &packet[..size]].concat());
+            if size == bytes {
+                packet.truncate(size);
+                return packet;
             }
         }
+    }
+
+    /// The ECN field with which a packet arrives.
+    fn passed(&self) -> u8 {
+        ecn_of_ip(&self.sent(PORT, &[7; BYTES]))
     }
 
     /// Until packets arrive so.
@@ -73,16 +85,20 @@ impl Network {
         testing::wait_until(what, || self.passed() == ecn);
     }
 
-    fn attach(&self, settings: &Settings, way: &'static [Way]) -> Result<Marker, MarkerError> {
+    pub(super) fn attach(
+        &self,
+        settings: &Settings,
+        way: &'static [Way],
+    ) -> Result<Marker, MarkerError> {
         self.edge.enter(|| Marker::attach_by("ran0", settings, way))
     }
 }
 
-const TCX: &[Way] = &[Way::Tcx];
+pub(super) const TCX: &[Way] = &[Way::Tcx];
 const CLSACT: &[Way] = &[Way::Clsact];
 
 /// A kernel without tcx: skipped.
-fn network(test: &str, way: &[Way]) -> Option<Network> {
+pub(super) fn network(test: &str, way: &[Way]) -> Option<Network> {
     if !testing::has_root(test) {
         return None;
     }
@@ -372,7 +388,7 @@ fn a_tun_device_has_no_link_header() {
             let packet = packet.get(tun::VnetHeader::BYTES..size)?;
             (packet.len() == 28 + BYTES).then(|| packet.to_vec())
         });
-        fields.push(super::ecn_of(&[&[0; 12][..], &[8, 0], &packet].concat()));
+        fields.push(ecn_of_ip(&packet));
     }
     assert_eq!(fields[..10], [ECT_1; 10]);
     assert_eq!(fields[10..], [CE; 2]);

@@ -2,10 +2,14 @@
 
 mod frames;
 mod live;
+mod super_packets;
+mod tunnel_live;
+mod tunnels;
 mod ues;
+mod wrapped;
 
 use crate::interface::Interface;
-use crate::{Marker, Settings, Unjudged, Way};
+use crate::{Inside, Marker, Settings, Unjudged, Way};
 use edge::marker::{Order, UeMarker, Verdict};
 use frames::{Frame, ecn_of, ip_at};
 use libbpf_rs::ProgramInput;
@@ -52,6 +56,7 @@ const ALL: Settings = Settings {
     max_ues: 100,
     splits_tcp: false,
     takes_over: false,
+    inside: Inside::NOTHING,
 };
 
 /// Ten packets of a flow of their own, so that it is no longer young, then one: its bytes thereafter, and what the program

@@ -281,6 +281,7 @@ impl Config {
             Interception::Off { ran_interface } => (Some((ran_interface.clone(), 0)), None),
         };
         let max_ues = |config: &Self| config.unsplit.as_ref().map(|unsplit| unsplit.max_ues);
+        let inside = |config: &Self| config.unsplit.as_ref().map(|unsplit| unsplit.inside);
         // plain-after can be changed
         let decides = |config: &Self| {
             config.edge.clone().map(|edge| EdgeConfig {
@@ -295,6 +296,7 @@ impl Config {
                 self.unsplit.is_some() != new.unsplit.is_some(),
             ),
             ("max-ues", max_ues(self) != max_ues(new)),
+            ("inside", inside(self) != inside(new)),
             (
                 "mode, ran-interface, port, listen",
                 where_from(self) != where_from(new),

@@ -5,6 +5,7 @@ use super::{ConfigError, Interception};
 use daemon::config::Section;
 use edge::ConfigError as OutOfRange;
 use edge::marker::MarkerConfig;
+use kernel_marker::Inside;
 use units::Duration;
 
 /// What the marker's keys begin with in scenario files, where they stand beside others.
@@ -24,6 +25,14 @@ const OF_CONNECTIONS: [&str; 11] = [
     "relay",
 ];
 
+/// The tunnels, by name.
+const INSIDE: [(&str, Inside); 4] = [
+    ("nothing", Inside::NOTHING),
+    ("gtp-u", Inside::GTP_U),
+    ("vxlan", Inside::VXLAN),
+    ("both", Inside::BOTH),
+];
+
 /// UEs at most where nothing else is configured.
 const MAX_UES: u32 = 10_000;
 /// Why such a key is refused.
@@ -39,6 +48,8 @@ pub struct Unsplit {
     pub marker: MarkerConfig,
     /// UEs at most whose packets are marked.
     pub max_ues: u32,
+    /// Tunnels that packets towards the UEs are looked for in.
+    pub inside: Inside,
     /// The interface towards the UEs; none in the explicit mode, where nothing is marked.
     pub interface: Option<String>,
 }
@@ -98,10 +109,12 @@ pub(super) fn unsplit(
     }
     let marker = marker(&mut table)?;
     let max_ues = table.whole("max-ues", 1..=1_000_000)?;
+    let inside = table.word("inside", &INSIDE)?;
     table.finish()?;
     Ok(Some(Unsplit {
         marks,
         marker,
+        inside: inside.unwrap_or_default(),
         max_ues: max_ues.unwrap_or(MAX_UES),
         interface,
     }))
@@ -299,6 +312,10 @@ mod tests {
                 "max-ues is 0; allowed is a whole number 1 to 1000000",
             ),
             (
+                format!("{SPLIT}{MARK}inside = \"gre\"\n"),
+                "nothing, gtp-u, vxlan, both",
+            ),
+            (
                 format!("{SPLIT}{MARK}unsplit-target = \"18 ms\"\n"),
                 "unknown key \"unsplit-target\"",
             ),
@@ -325,6 +342,8 @@ mod tests {
         assert!(absent.starts_with("[unsplit]"), "{absent}");
         let more = now.needs_restart(&of(&format!("{SPLIT}{MARK}max-ues = 7\n")));
         assert_eq!(more, Some("max-ues"));
+        let inside = now.needs_restart(&of(&format!("{SPLIT}{MARK}inside = \"gtp-u\"\n")));
+        assert_eq!(inside, Some("inside"));
         let other = of(&format!("{ALONE}{MARK}").replace("ran0", "ran1"));
         assert!(alone.needs_restart(&other).is_some());
     }

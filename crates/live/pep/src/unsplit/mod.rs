@@ -63,6 +63,7 @@ impl Marking {
             max_ues: unsplit.max_ues,
             splits_tcp: config.splits(),
             takes_over: is_successor,
+            inside: unsplit.inside,
         };
         let marker = match Marker::attach(interface, &settings) {
             Ok(marker) => marker,

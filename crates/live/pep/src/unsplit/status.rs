@@ -59,6 +59,8 @@ impl Marking {
                 ("malformed", unjudged.malformed),
                 ("not_ip", unjudged.not_ip),
                 ("own_tcp", unjudged.own_tcp),
+                ("signalling", unjudged.signalling),
+                ("bundled", unjudged.bundled),
             ]),
             fragments: counts.fragments,
             unwritten_marks: counts.unwritten,
