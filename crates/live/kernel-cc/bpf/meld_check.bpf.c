@@ -1,20 +1,7 @@
 /* The model in the kernel, by the way that its program takes reports. */
 #include "meld_check.h"
 #include "meld_take.h"
-
-struct {
-	NUMBER(type, BPF_MAP_TYPE_ARRAY);
-	NUMBER(max_entries, 1);
-	TYPE(key, u32);
-	TYPE(value, struct event);
-} events SEC(".maps");
-
-struct {
-	NUMBER(type, BPF_MAP_TYPE_ARRAY);
-	NUMBER(max_entries, 1);
-	TYPE(key, u32);
-	TYPE(value, struct result);
-} results SEC(".maps");
+#include "check_maps.h"
 
 struct {
 	NUMBER(type, BPF_MAP_TYPE_ARRAY);
