@@ -87,7 +87,7 @@ bench: setup build  ## speed on this machine: the simulator, the queues, and as 
 	$(CARGO) bench --locked -p queue --bench queues
 	$(CARGO) bench --locked -p quinn-cc --bench adapter
 	$(CARGO) bench --locked -p lab --bench real_time
-	$(CARGO) bench --locked -p kernel-marker --bench marker
+	$(CARGO) bench --locked -p kernel-marker
 	$(CARGO) bench --locked -p pep --bench relay -- --record
 	$(CARGO) bench --locked -p tunnel --bench throughput -- --record
 

@@ -65,7 +65,7 @@ fn quiet(command: &mut Command) -> &mut Command {
     command.stdout(Stdio::null()).stderr(Stdio::null())
 }
 
-/// A cell, its proxy, and downloads by curl on its UE.
+/// A cell, its proxy, and downloads by curl and pings on its UE.
 pub struct Lab {
     _process: Process,
     folder: PathBuf,
@@ -78,9 +78,14 @@ impl Lab {
         let mut command = brimful();
         command
             .args(["lab", "shell", "--quiet", "--set", "pep=default"])
+            .args(["--set", "unsplit=mark"])
             .arg(root.join("scenarios/rapid/oai-fast.toml"))
             .args(["--", "timeout", LOAD_LIMIT_S, "sh", "-c"])
-            .arg("while :; do curl -s -m 60 -o /dev/null http://server/4M; done");
+            // TCP that is split, and packets that are not
+            .arg(
+                "ping -q -i 0.2 server > /dev/null & \
+                 while :; do curl -s -m 60 -o /dev/null http://server/4M; done",
+            );
         let process = Process::start(quiet(&mut command));
         let prefix = format!("lab-{}-", process.pid());
         let folder = wait_for("lab", || {

@@ -20,6 +20,8 @@ use std::str::FromStr;
 use std::time::Instant;
 use units::{BitRate, Bytes, Duration};
 
+/// Between looks whether a download is to go on.
+const LOOK_INTERVAL: std::time::Duration = std::time::Duration::from_millis(100);
 /// The port of a URL that names none (RFC 9114 3.1).
 const HTTPS: u16 = 443;
 
@@ -144,6 +146,34 @@ pub fn download(
         .build()
         .map_err(QuicError::System)?;
     runtime.block_on(client.get(target, sink))
+}
+
+/// The same for as long as `goes_on`, which is called several times a second; then it ends at once, also where nothing
+/// arrives any more.
+///
+/// # Errors
+/// As [`Client::get`]; [`QuicError::Sink`] once it does not go on.
+pub fn download_while(
+    client: &Client,
+    target: &Target,
+    sink: &mut Sink<'_>,
+    goes_on: impl Fn() -> bool,
+) -> Result<Download, QuicError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(QuicError::System)?;
+    let over = async {
+        while goes_on() {
+            tokio::time::sleep(LOOK_INTERVAL).await;
+        }
+    };
+    runtime.block_on(async {
+        tokio::select! {
+            done = client.get(target, sink) => done,
+            () = over => Err(QuicError::Sink(io::ErrorKind::Interrupted.into())),
+        }
+    })
 }
 
 /// A download as it goes on.

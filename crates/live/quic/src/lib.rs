@@ -25,7 +25,7 @@ mod reports;
 mod server;
 mod tls;
 
-pub use client::{Client, ClientOptions, Download, SeenBy, Sink, Target, download};
+pub use client::{Client, ClientOptions, Download, SeenBy, Sink, Target, download, download_while};
 pub use config::{Certificate, Config, ReportSource, StatsTarget};
 pub use error::QuicError;
 pub use metered::Reported;

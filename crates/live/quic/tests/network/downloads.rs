@@ -1,7 +1,10 @@
 //! Both protocols, what they reject, and what is recorded of a connection.
 
 use super::{client, config, get, plain, start, until, url};
-use quic::{Certificate, ClientOptions, Config, QuicError, SeenBy, StatsTarget, Target, Trust};
+use quic::{
+    Certificate, Client, ClientOptions, Config, QuicError, SeenBy, StatsTarget, Target, Trust,
+    download_while,
+};
 use serde_json::Value;
 use units::{BitRate, Bytes};
 
@@ -188,4 +191,21 @@ async fn a_sink_that_takes_no_more_ends_the_download() {
         .await;
     assert!(full.expect_err("full").to_string().contains("full"));
     server.close().await;
+}
+
+#[test]
+fn a_download_that_is_not_to_go_on_ends_where_nothing_answers() {
+    let silent = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let address = silent.local_addr().expect("its address");
+    let looks = std::cell::Cell::new(0);
+    let goes_on = || looks.replace(looks.get() + 1) < 2;
+    let client = Client::new(ClientOptions {
+        trust: Trust::Any,
+        ..ClientOptions::default()
+    });
+    let target = plain(address, 1_000_000);
+    let ended = download_while(&client, &target, &mut |_| Ok(()), goes_on);
+    let error = ended.expect_err("nothing answers");
+    assert!(matches!(error, QuicError::Sink(_)), "{error}");
+    assert_eq!(looks.get(), 3);
 }

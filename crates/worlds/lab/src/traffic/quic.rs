@@ -7,7 +7,7 @@ use crate::measure::Event;
 use crate::names::{SERVER_ADDRESS, flow_port};
 use crate::quic::ENDLESS;
 use network::app::Objects;
-use quic::{Client, ClientOptions, Target, Trust, download};
+use quic::{Client, ClientOptions, Target, Trust, download_while};
 use scenario::AppSpec;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use units::{Bytes, Instant};
@@ -100,7 +100,8 @@ fn fetch(context: &FlowContext, target: &Target, done: &Sender<Ended>) {
         }
         Ok(())
     };
-    let outcome = download(&client, target, &mut take);
+    // with the run the way ends too: nothing arrives any more, not even a farewell
+    let outcome = download_while(&client, target, &mut take, || !context.has_stopped());
     match outcome {
         _ if left.is_zero() => {}
         Ok(_) => end(Ended::Whole),
