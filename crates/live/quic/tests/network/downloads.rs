@@ -125,7 +125,7 @@ async fn a_certificate_is_trusted_by_its_file_and_by_no_other() {
     };
     let (server, address) = start(config).await;
     let with = |trust| {
-        quic::Client::new(ClientOptions {
+        Client::new(ClientOptions {
             trust,
             ..ClientOptions::default()
         })
