@@ -8,6 +8,7 @@
 //!   namespace  a network namespace
 //!   native   a model in C, compiled for this machine
 //!   clock    the system's clock, set by a test for the programs that it starts
+//!   machine  what a bench states of the machine, and whether it is quiet enough to record
 //! ```
 //!
 //! What this crate is *not*: no shipped crate depends on it (it is a dev-dependency only), and it
@@ -15,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod clock;
+mod machine;
 mod namespace;
 mod native;
 mod pattern;
@@ -23,6 +25,7 @@ mod skip;
 mod wait;
 
 pub use clock::StepClock;
+pub use machine::{MAX_LOAD, Machine};
 pub use namespace::Namespace;
 pub use native::Native;
 pub use pattern::{assert_pattern, pattern};

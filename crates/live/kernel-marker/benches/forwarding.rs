@@ -245,6 +245,7 @@ fn main() {
     let pairs = arguments.iter().position(|a| a == "--pairs");
     let pairs = pairs.and_then(|at| arguments.get(at + 1)?.parse().ok());
     let pairs: usize = pairs.unwrap_or(PAIRS).max(2);
+    println!("{}", testing::Machine::now());
     let network = Network::new();
     for case in [
         Case {

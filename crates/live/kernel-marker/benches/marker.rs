@@ -162,6 +162,7 @@ fn main() {
     if !testing::has_root("the marker's bench") {
         return;
     }
+    println!("{}", testing::Machine::now());
     let namespace = testing::Namespace::new();
     namespace.sh("ip link set lo up");
     namespace.enter(|| {

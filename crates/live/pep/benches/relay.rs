@@ -2,7 +2,7 @@
 //! tuned, and ours with its control running, in turns of one run.
 //!
 //! `cargo bench -p pep --bench relay` prints a table; `-- --record` also writes
-//! `docs/results/proxy.md`. `--only streams`, `connections` or `deciding` measures that alone.
+//! `docs/results/proxy.md`. `--only streams`, `objects`, `connections` or `deciding` measures that alone.
 //! Needs root; without haproxy its columns are left out, with a note.
 #![allow(missing_docs, reason = "a bench")]
 
@@ -14,6 +14,8 @@ mod support;
 mod connections;
 #[path = "relay/deciding.rs"]
 mod deciding;
+#[path = "relay/objects.rs"]
+mod objects;
 #[path = "relay/relays.rs"]
 mod relays;
 #[path = "relay/streams.rs"]
@@ -36,6 +38,14 @@ fn main() -> ExitCode {
     let Some(hosts) = Hosts::try_new("the relay bench") else {
         return ExitCode::SUCCESS;
     };
+    // before anything is measured: what is recorded is of a quiet machine
+    let machine = match testing::Machine::for_bench(has("--record")) {
+        Ok(machine) => machine,
+        Err(problem) => {
+            eprintln!("{problem}");
+            return ExitCode::FAILURE;
+        }
+    };
     let only = arguments.iter().position(|a| a == "--only");
     let only = only.and_then(|at| arguments.get(at + 1));
     let kinds = Kind::available();
@@ -45,10 +55,7 @@ fn main() -> ExitCode {
         }
         let mut table = Table::new(title, &kinds);
         measure(&hosts, &kinds, &mut table);
-        table.note(format!(
-            "Load average of the machine afterwards: {}.",
-            load()
-        ));
+        table.note(format!("{machine}."));
         if has("--record") {
             table.record();
         }
@@ -60,17 +67,12 @@ fn main() -> ExitCode {
 type Measure = fn(&Hosts, &[Kind], &mut Table);
 
 /// Name on the command line, title on the page.
-const PARTS: [(&str, &str, Measure); 3] = [
+const PARTS: [(&str, &str, Measure); 4] = [
     ("streams", "Bulk transfer", streams::measure),
+    ("objects", "Small objects", objects::measure),
     ("connections", "Connections", connections::measure),
     ("deciding", "Deciding", deciding::measure),
 ];
-
-/// What else the machine does makes numbers worse.
-fn load() -> String {
-    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    text.split(' ').take(3).collect::<Vec<_>>().join(" ")
-}
 
 /// The results of a part, printed as they come.
 pub struct Table {
@@ -160,7 +162,7 @@ Written by `make bench`. One run on one machine of two cores between three netwo
 proxy, server; medians of three. All relays carry the same traffic in turns. Ours runs transparently with
 its control, on radio reports of 1 ms that leave the radio wide open; HAProxy *tuned* has `tune.pipesize
 1048576`, `option splice-request` and `option splice-response`. CPU is the relay's own process, user and
-system. The numbers of different parts may be of different runs.
+system. Nothing is recorded above a load average of 0.5. Each part states its machine and commit: parts may be of different runs.
 ";
 
 fn line((what, values): &Row) -> String {

@@ -59,6 +59,14 @@ fn main() -> ExitCode {
         eprintln!("skipped: the bench of the tunnel needs root");
         return ExitCode::SUCCESS;
     }
+    let is_recorded = arguments.iter().any(|a| a == "--record");
+    let machine = match testing::Machine::for_bench(is_recorded) {
+        Ok(machine) => machine,
+        Err(problem) => {
+            eprintln!("{problem}");
+            return ExitCode::FAILURE;
+        }
+    };
     let filters: Vec<&String> = arguments.iter().filter(|a| !a.starts_with('-')).collect();
     let is_selected = |name: &str| filters.is_empty() || filters.iter().any(|f| name.contains(*f));
     let mut rows = Vec::new();
@@ -102,9 +110,9 @@ fn main() -> ExitCode {
             pairs.push((name, repeat(|| pair(more, is_cut))));
         }
     }
-    let table = format!("{}\n{}", table(&rows), pair_table(&pairs));
+    let table = format!("{}\n{}\n{machine}.\n", table(&rows), pair_table(&pairs));
     print!("{table}");
-    if arguments.iter().any(|a| a == "--record") {
+    if is_recorded {
         record(&table);
     }
     ExitCode::SUCCESS

@@ -166,6 +166,8 @@ fn main() {
         .filter(|a| a != "--bench")
         .collect();
     let record = arguments.iter().any(|argument| argument == "--record");
+    let machine = testing::Machine::for_bench(record).unwrap_or_else(|problem| panic!("{problem}"));
+    println!("{machine}");
     let is_selected = |name: &str| {
         let mut words = arguments
             .iter()
@@ -219,10 +221,14 @@ fn main() {
             append(&format!(
                 "{{\"at_unix_s\":{at},\"case\":\"{name}\",\"wall_s\":{wall:.4},\
                  \"processor_s\":{processor:.4},\"packet_hops\":{},\"hops_per_s\":{:.0},\"events\":{events},\
-                 \"peak_rss_mb\":{memory:.1},\"version\":\"{}\"}}\n",
+                 \"peak_rss_mb\":{memory:.1},\"version\":\"{}\",\"commit\":{:?},\"kernel\":{:?},\"load\":{:.2},\"calibration_s\":{:.4}}}\n",
                 result.packet_hops,
                 hops * 1e6,
                 env!("CARGO_PKG_VERSION"),
+                machine.commit,
+                machine.kernel,
+                machine.load,
+                machine.calibration.as_secs_f64(),
             ));
         }
     }

@@ -91,7 +91,7 @@ fn stream(hosts: &Hosts, relay: &Relay, flows: usize) -> (f64, f64) {
     (bytes * 8.0 / seconds / 1e9, cpu / (bytes / 1e9))
 }
 
-/// The rows of 1, 8 and 64 flows.
+/// The rows of 1, 8, 64 and 512 flows.
 pub fn measure(hosts: &Hosts, kinds: &[Kind], table: &mut Table) {
     let stop = Arc::new(AtomicBool::new(false));
     serve(
@@ -99,7 +99,7 @@ pub fn measure(hosts: &Hosts, kinds: &[Kind], table: &mut Table) {
         Arc::clone(&stop),
     );
     let mut verdicts = Vec::new();
-    for flows in [1, 8, 64] {
+    for flows in [1, 8, 64, 512] {
         let mut rates = vec![Vec::new(); kinds.len()];
         let mut costs = vec![Vec::new(); kinds.len()];
         for _ in 0..REPEATS {
