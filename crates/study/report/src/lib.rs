@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod conditions;
+mod findings;
 mod html;
 #[cfg(test)]
 mod sample;

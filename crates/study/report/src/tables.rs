@@ -1,6 +1,7 @@
 //! Which tables a report has: flows, queues, link, and variants against the first.
 
 use crate::conditions::conditions_table;
+use crate::findings::findings_table;
 use crate::table::{Column, Table};
 use crate::text::number;
 use crate::{Report, Variant};
@@ -9,11 +10,12 @@ use scenario::{Compared, Estimate, FlowSummary, Labelled, QueueSummary, Spread, 
 /// Most queues of one table: those with the most waiting.
 const MAX_QUEUES: usize = 24;
 
-/// All tables of a report: the comparison if there are several variants with the same seeds, then
+/// All tables of a report: what was found and the comparison if there are several variants with the same seeds, then
 /// flows, queues and link, how a run in real time kept time, and what it all ran on.
 pub fn report_tables(report: &Report<'_>) -> Vec<Table> {
     let variants = report.variants.as_slice();
     let tables = [
+        findings_table(report),
         comparison_table(variants),
         flow_table(variants),
         burst_table(variants),

@@ -1,0 +1,184 @@
+//! What was found, a line for each flow of each variant: the first thing that a report states.
+
+use crate::table::{Column, Table};
+use crate::text::number;
+use crate::{Report, Variant};
+use scenario::{Compared, Labelled, compare};
+
+/// Flows that have a line, in the file's order; more are in the tables.
+const MAX_FLOWS: usize = 8;
+/// Variants that have lines.
+const MAX_VARIANTS: usize = 6;
+
+/// Of several variants with the same seeds: what each flow keeps of its goodput, and what became of its delays, beside the
+/// first variant. Without rows if there is one variant, or if the seeds are not the same.
+pub(crate) fn findings_table(report: &Report<'_>) -> Table {
+    let variants = report.variants.as_slice();
+    let labelled: Vec<Labelled<'_>> = variants
+        .iter()
+        .map(|v| Labelled {
+            label: &v.label,
+            runs: v.runs,
+        })
+        .collect();
+    let compared = compare(&labelled).unwrap_or_default();
+    let base = variants.first().filter(|_| !compared.is_empty());
+    let others = variants.iter().skip(1).take(MAX_VARIANTS);
+    let rows = base
+        .into_iter()
+        .flat_map(|base| others.clone().flat_map(|v| rows(&compared, base, v)));
+    Table {
+        title: match base {
+            Some(base) => format!("Found, beside {}", base.label),
+            None => String::new(),
+        },
+        columns: ["variant", "flow", ""].map(Column::text).to_vec(),
+        rows: rows.collect(),
+    }
+}
+
+/// The lines of a variant: its flows, and how much of the bottleneck was used.
+fn rows(compared: &[Compared], base: &Variant<'_>, variant: &Variant<'_>) -> Vec<Vec<String>> {
+    let label = || variant.label.clone();
+    let flows = variant.summary.flows.iter().take(MAX_FLOWS);
+    let mut rows: Vec<Vec<String>> = flows
+        .filter_map(|flow| {
+            let of = |metric: &str| {
+                compared.iter().find(|c| {
+                    c.variant == variant.label && c.flow == flow.name && c.metric == metric
+                })
+            };
+            let found = sentence(of);
+            (!found.is_empty()).then(|| vec![label(), flow.name.clone(), found])
+        })
+        .collect();
+    let left_out = variant.summary.flows.len().saturating_sub(MAX_FLOWS);
+    if left_out > 0 {
+        let more = format!("{left_out} more flows: in the tables below");
+        rows.push(vec![label(), String::new(), more]);
+    }
+    let used = |of: &Variant<'_>| 100.0 * of.summary.link.utilisation;
+    let used = format!(
+        "{} -> {} % of the bottleneck used",
+        number(used(base)),
+        number(used(variant))
+    );
+    rows.push(vec![label(), String::new(), used]);
+    rows
+}
+
+/// What became of a flow: goodput as a part of the base's with its interval, then times.
+fn sentence<'a>(of: impl Fn(&str) -> Option<&'a Compared>) -> String {
+    let mut parts = Vec::new();
+    let ratio = of("goodput_bps").and_then(|goodput| goodput.ratio);
+    if let Some(ratio) = ratio {
+        let percent = |value: f64| format!("{:.0}", 100.0 * value);
+        let mut part = format!("{} % of the goodput", percent(ratio.mean));
+        if ratio.pairs > 1 && percent(ratio.low) != percent(ratio.high) {
+            part += &format!(" ({} to {})", percent(ratio.low), percent(ratio.high));
+        }
+        parts.push(part);
+    }
+    let mut step = |name: &str, metric, unit| {
+        if let Some(found) = of(metric) {
+            let (from, to) = (number(found.base.mean), number(found.value.mean));
+            parts.push(format!("{name} {from} -> {to} {unit}"));
+        }
+    };
+    step("done after", "completion_s", "s");
+    step("loads in", "load_time_mean_ms", "ms");
+    if of("rtt_mean_ms").is_some() {
+        step("RTT mean", "rtt_mean_ms", "ms");
+        step("p95", "rtt_p95_ms", "ms");
+    } else {
+        step("one-way delay mean", "owd_mean_ms", "ms");
+    }
+    parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{run, summary};
+    use scenario::RunResult;
+
+    fn table(variants: &[(&str, &[RunResult])]) -> Table {
+        let summaries: Vec<_> = variants.iter().map(|(_, runs)| summary(runs)).collect();
+        let of = |((label, runs), summary)| Variant {
+            label: str::to_owned(label),
+            summary,
+            runs,
+        };
+        let variants: Vec<Variant<'_>> = variants
+            .iter()
+            .map(|(label, runs)| (*label, *runs))
+            .zip(&summaries)
+            .map(of)
+            .collect();
+        findings_table(&Report {
+            title: "t",
+            description: "",
+            world: "sim",
+            version: "0",
+            command: &[],
+            seed: 1,
+            repeats: 2,
+            settings: Vec::new(),
+            variants,
+        })
+    }
+
+    #[test]
+    fn each_flow_has_what_it_keeps_and_what_it_waits() {
+        let base = [run(1, 100.0, 10), run(2, 100.0, 10)];
+        let mut other = [run(1, 10.0, 10), run(2, 10.0, 10)];
+        for run in &mut other {
+            run.flows[0].goodput = units::BitRate::from_bps(run.flows[0].goodput.as_bps() / 2);
+            run.link.utilisation = 0.5;
+        }
+        let table = table(&[("pep=none", &base), ("pep=default", &other)]);
+        assert_eq!(table.title, "Found, beside pep=none");
+        assert_eq!(
+            table.rows,
+            [
+                [
+                    "pep=default",
+                    "cubic",
+                    "50 % of the goodput, done after 4.160 -> 4.160 s, RTT mean 190.0 -> 19.00 ms, p95 410.0 -> 41.00 ms"
+                ],
+                [
+                    "pep=default",
+                    "bbr",
+                    "100 % of the goodput, done after 4.160 -> 4.160 s, RTT mean 190.0 -> 19.00 ms, p95 410.0 -> 41.00 ms"
+                ],
+                ["pep=default", "", "97.40 -> 50.00 % of the bottleneck used"],
+            ]
+        );
+    }
+
+    #[test]
+    fn one_variant_and_other_seeds_have_none() {
+        let base = [run(1, 10.0, 10)];
+        assert!(table(&[("", &base)]).rows.is_empty());
+        let other = [run(2, 10.0, 10)];
+        assert!(table(&[("a", &base), ("b", &other)]).rows.is_empty());
+    }
+
+    #[test]
+    fn of_many_flows_the_first_have_lines() {
+        let many = |seed| {
+            let mut run = run(seed, 10.0, 10);
+            let flow = run.flows[0].clone();
+            run.flows = (0..50)
+                .map(|n| scenario::FlowResult {
+                    name: format!("f{n}"),
+                    ..flow.clone()
+                })
+                .collect();
+            [run]
+        };
+        let table = table(&[("a", &many(1)), ("b", &many(1))]);
+        assert_eq!(table.rows.len(), MAX_FLOWS + 2);
+        assert!(table.rows[MAX_FLOWS][2].starts_with("42 more flows"));
+    }
+}
