@@ -222,6 +222,9 @@ fn unsplit_text(unsplit: &Value) -> String {
         let counts = counts.filter(|(verdict, _)| of(verdict));
         counts.filter_map(|(_, packets)| packets.as_u64()).sum()
     };
+    if !unsplit["queue"].is_null() {
+        return held_text(unsplit);
+    }
     format!(
         "not split: {} at {} ({}{}); {} UEs with orders; {} packets, {} marked, {} dropped\n",
         plain(&unsplit["mode"]),
@@ -234,6 +237,25 @@ fn unsplit_text(unsplit: &Value) -> String {
         packets(|_| true),
         packets(|verdict| verdict.starts_with("marked_")),
         packets(|verdict| verdict.starts_with("dropped_")),
+    )
+}
+
+/// What waits of packets that are not split.
+fn held_text(unsplit: &Value) -> String {
+    let queue = &unsplit["queue"];
+    let dropped = queue["dropped"].as_object().into_iter().flatten();
+    let dropped: u64 = dropped.filter_map(|(_, packets)| packets.as_u64()).sum();
+    format!(
+        "not split: queue at {} ({}{}); {} UEs held, {} waiting; {} packets passed, {} marked, {dropped} dropped\n",
+        plain(&unsplit["interface"]),
+        plain(&unsplit["way"]),
+        unsplit["error"]
+            .as_str()
+            .map_or_else(String::new, |error| format!(": {error}")),
+        queue["held_ues"],
+        bytes(&queue["waiting_bytes"]),
+        queue["passed"],
+        queue["marked"],
     )
 }
 
@@ -309,6 +331,14 @@ mod tests {
         assert!(text.contains("servers by clamp (no right)"), "{text}");
         assert!(text.contains("cell 1: following, 2 flows"), "{text}");
         assert!(text.contains("16.0 Mbit/s, 2 flows (1 slow)"), "{text}");
+        let mut held = controlled.clone();
+        held["control"]["unsplit"]["queue"] = serde_json::json!({
+            "held_ues": 1, "waiting_bytes": 3_000, "passed": 9, "marked": 2,
+            "dropped": { "codel": 3, "buffer": 1 },
+        });
+        let text = status_text(&held);
+        let line = "not split: queue at ran0 (tcx); 1 UEs held, 3.0 kB waiting; 9 packets passed, 2 marked, 4 dropped\n";
+        assert!(text.contains(line), "{text}");
         let mut alone = controlled;
         alone["interception"] = "off".into();
         alone["listeners"] = serde_json::json!([]);

@@ -45,7 +45,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("multipath", &["units", "cc", "queue", "recovery"]),
     ("quinn-cc", &["units", "rnis", "cc"]),
     ("rapid", &["units", "rnis", "radio", "cc"]),
-    ("edge", &["units", "rnis", "cc", "rapid"]),
+    ("edge", &["units", "rnis", "cc", "queue", "rapid"]),
     ("ran", &["units", "rnis", "radio", "queue"]),
     (
         "scenario",
@@ -98,6 +98,8 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "cc",
             "kernel-cc",
             "kernel-marker",
+            "queue",
+            "tun",
             "daemon",
             "report-source",
             "dash",

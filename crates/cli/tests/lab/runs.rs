@@ -51,8 +51,8 @@ fn runs_deliver_every_byte_with_and_without_the_proxy() {
     }
 }
 
-/// Packets that the lab's proxy has judged, by verdict.
-fn judged(set: &[&str]) -> Value {
+/// What became of packets in the lab with a proxy that does this to what is not split.
+fn unsplit(mode: &str, set: &[&str]) -> Value {
     let mut command = brimful(&["run"]);
     command.arg(scenario("oai-unsplit.toml"));
     command.args(["--world", "lab", "--json"]);
@@ -60,7 +60,7 @@ fn judged(set: &[&str]) -> Value {
         "duration=3 s",
         "transport=tcp",
         "ecn=classic",
-        "unsplit=mark",
+        &format!("unsplit={mode}"),
     ];
     for value in common.iter().chain(set) {
         command.args(["--set", value]);
@@ -79,13 +79,25 @@ fn what_is_not_split_is_judged_with_and_without_splitting() {
     }
     for (pep, transport) in [("none", "tcp"), ("split", "quic"), ("default", "quic")] {
         let set = [format!("pep={pep}"), format!("transport={transport}")];
-        let unsplit = judged(&[&set[0], &set[1]]);
+        let unsplit = unsplit("mark", &[&set[0], &set[1]]);
         let by_reports: f64 = edge::marker::Verdict::ALL
             .into_iter()
             .filter(|verdict| *verdict != edge::marker::Verdict::NoReport)
             .map(|verdict| number(&unsplit[verdict.name()]))
             .sum();
         assert!(by_reports > 0.0, "pep={pep}: {unsplit}");
+    }
+}
+
+#[test]
+fn what_is_not_split_arrives_where_it_waits_at_the_edge() {
+    if !has_root("what_is_not_split_arrives_where_it_waits_at_the_edge") {
+        return;
+    }
+    for (pep, transport) in [("none", "tcp"), ("default", "quic")] {
+        let set = [format!("pep={pep}"), format!("transport={transport}")];
+        let judged = unsplit("queue", &[&set[0], &set[1]]);
+        assert_eq!(judged, Value::Null, "nothing is judged by the marker");
     }
 }
 

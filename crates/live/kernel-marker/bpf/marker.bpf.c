@@ -1,9 +1,11 @@
-/* Marks what leaves an interface towards UEs (tcx or clsact), or drops it early, by the orders of user space. */
+/* Marks what leaves an interface towards UEs (tcx or clsact), drops it early, or hands it to user space, by the orders of that. */
 #include "kernel.h"
+#include "marker_hold.h"
 #include "marker_mark.h"
 
 #define NEXT (-1)
 #define DROP 2
+#define REDIRECT 7
 
 INLINE int judge_packet(struct __sk_buff *skb, struct headers *h, struct outer *outer,
 			struct counts *count)
@@ -40,13 +42,22 @@ int mark_packet(struct __sk_buff *skb)
 	u32 zero = 0;
 	struct choices *chosen = map_lookup(&choices, &zero);
 	struct counts *count = map_lookup(&counts, &zero);
+	struct holding *holding = map_lookup(&holdings, &zero);
 	struct headers h = {};
 	struct outer outer = {};
 
-	if (!chosen || !count)
+	if (!chosen || !count || !holding)
 		return NEXT;
+	if (is_returned(skb, holding)) {
+		count->returned += skb->gso_segs ? skb->gso_segs : 1;
+		return NEXT;
+	}
 	switch (take_apart(skb, chosen, &h, &outer)) {
 	case JUDGED:
+		if (is_held(holding, &h.ue) && redirect(holding->device, 0) == REDIRECT) {
+			count->redirected += segments_of(skb, &h);
+			return REDIRECT;
+		}
 		return judge_packet(skb, &h, &outer, count);
 	case MALFORMED:
 		count->malformed++;

@@ -22,6 +22,20 @@ struct ue {
 	struct ue_marker marker;
 };
 
+/* Who takes packets of UEs that are held, and until when: written again and again, so that packets pass where it is not. */
+struct holding {
+	u64 until;  /* 0: none are held */
+	u64 cookie; /* of the socket that they come back by; 0: there is none */
+	u32 device; /* that they are handed to */
+	u32 unused;
+};
+
+/* A UE whose packets are handed to the device. */
+struct hold {
+	u64 redirected_at; /* the last one */
+	u64 is_ending;     /* no more of them are, once none has been for a while */
+};
+
 struct letter {
 	struct name ue;
 	u32 is_missing; /* there is no entry of it */
@@ -42,6 +56,8 @@ struct counts {
 	u64 bundled;
 	u64 fragments;
 	u64 unwritten;
+	u64 redirected;
+	u64 returned;
 };
 
 struct choices {
@@ -81,3 +97,18 @@ struct {
 	TYPE(key, u32);
 	TYPE(value, struct choices);
 } choices SEC(".maps");
+
+struct {
+	NUMBER(type, BPF_MAP_TYPE_ARRAY);
+	NUMBER(max_entries, 1);
+	TYPE(key, u32);
+	TYPE(value, struct holding);
+} holdings SEC(".maps");
+
+struct {
+	NUMBER(type, BPF_MAP_TYPE_HASH);
+	NUMBER(map_flags, BPF_F_NO_PREALLOC);
+	NUMBER(max_entries, UES);
+	TYPE(key, struct name);
+	TYPE(value, struct hold);
+} holds SEC(".maps");

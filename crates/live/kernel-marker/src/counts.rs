@@ -28,10 +28,14 @@ pub struct Counts {
     pub fragments: u64,
     /// Marks that could not be written: forwarded as they were.
     pub unwritten: u64,
+    /// Handed to who holds packets of their UE.
+    pub redirected: u64,
+    /// Came back from there, and passed.
+    pub returned: u64,
 }
 
 /// Words of the program's `struct counts`: those of the verdicts, then the others.
-pub(crate) const WORDS: usize = marker::Verdict::ALL.len() + 7;
+pub(crate) const WORDS: usize = marker::Verdict::ALL.len() + 9;
 
 /// Of all processors.
 pub(crate) fn sum(of_cpus: &[Vec<u8>]) -> Counts {
@@ -57,5 +61,7 @@ pub(crate) fn sum(of_cpus: &[Vec<u8>]) -> Counts {
         },
         fragments: others[5],
         unwritten: others[6],
+        redirected: others[7],
+        returned: others[8],
     }
 }

@@ -14,7 +14,9 @@
 //!
 //! Needs Linux 6.1 (clsact) or 6.6 (tcx), `CAP_BPF`, `CAP_PERFMON` and `CAP_NET_ADMIN`.
 //!
-//! What this crate is *not*: it reads no radio report and makes no order; it holds no packet.
+//! Packets of UEs that are held ([`Hold`]) it hands to a device instead, from which user space takes them into its queues.
+//!
+//! What this crate is *not*: it reads no radio report and makes no order; it holds no packet itself.
 #![forbid(unsafe_code)]
 
 mod attachment;
@@ -23,6 +25,7 @@ mod counts;
 #[cfg(test)]
 mod differential;
 mod error;
+mod hold;
 mod interface;
 mod marker;
 mod order;
@@ -33,6 +36,7 @@ mod tests;
 pub use attachment::Way;
 pub use counts::{Counts, Unjudged};
 pub use error::MarkerError;
+pub use hold::{Hold, Holding};
 pub use marker::Marker;
 pub use order::on_clock_of_kernel;
 pub use settings::{Inside, Settings};

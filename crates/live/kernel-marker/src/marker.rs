@@ -1,10 +1,11 @@
 //! The marker of an interface.
 
 use crate::attachment::Attachment;
+use crate::hold::Holds;
 use crate::interface::Interface;
 use crate::order::{LETTER, LETTERS, NAME, ORDER, name, words};
 use crate::settings::UES;
-use crate::{Counts, MarkerError, Settings, Way, counts};
+use crate::{Counts, Hold, Holding, MarkerError, Settings, Way, counts};
 use edge::marker::{Order, UeMarker};
 use kernel_cc::{Loaded, error_of};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, ProgramInput, ProgramOutput};
@@ -40,6 +41,7 @@ pub struct Marker {
     letters: MapHandle,
     of_packets: MapHandle,
     choices: MapHandle,
+    holds: Holds,
     state: Mutex<State>,
 }
 
@@ -106,6 +108,7 @@ impl Marker {
             letters: map("letters")?,
             of_packets: map("counts")?,
             choices: map("choices")?,
+            holds: Holds::new(map("holdings")?, map("holds")?),
             program,
             state: Mutex::new(State {
                 loaded,
@@ -138,10 +141,63 @@ impl Marker {
     /// As of one; the orders for which there is room are set nevertheless.
     pub fn set_orders(&self, orders: &[(IpAddr, Order)]) -> Result<(), MarkerError> {
         let mut state = self.lock();
+        self.attach_again(&mut state)?;
+        self.give(&mut state, orders)
+    }
+
+    /// A successor attaches as soon as its predecessor is gone.
+    fn attach_again(&self, state: &mut State) -> Result<(), MarkerError> {
         if state.attachment.is_none() {
             state.attachment = self.attachment_at(&Interface::named(&self.interface)?)?;
         }
-        self.give(&mut state, orders)
+        Ok(())
+    }
+
+    /// Packets of UEs that are held are handed over like that from now on; also attaches the program where a predecessor has
+    /// been.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn set_holding(&self, holding: Holding) -> Result<(), MarkerError> {
+        self.attach_again(&mut self.lock())?;
+        let set = self.holds.set_holding(holding);
+        set.map_err(MarkerError::kernel("who holds packets"))
+    }
+
+    /// A UE's packets are handed over from now on instead of being judged. `now`: CLOCK_MONOTONIC, ns.
+    ///
+    /// # Errors
+    /// The kernel's; more UEs than there may be.
+    pub fn hold(&self, ue: IpAddr, hold: Hold, now: u64) -> Result<(), MarkerError> {
+        let set = self.holds.set(ue, hold, now);
+        set.map_err(MarkerError::kernel("to hold packets of a UE"))
+    }
+
+    /// When a packet of a UE was handed over last, CLOCK_MONOTONIC, ns; none if it is not held.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn redirected_at(&self, ue: IpAddr) -> Result<Option<u64>, MarkerError> {
+        let found = self.holds.redirected_at(ue);
+        found.map_err(MarkerError::kernel("when a packet was held"))
+    }
+
+    /// A UE's packets are no longer handed over.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn let_go(&self, ue: IpAddr) -> Result<(), MarkerError> {
+        let removed = self.holds.remove(ue);
+        removed.map_err(MarkerError::kernel("to hold no packets of a UE"))
+    }
+
+    /// Index of the interface, and whether its packets begin with an Ethernet header.
+    ///
+    /// # Errors
+    /// There is none of its name.
+    pub fn link(&self) -> Result<(u32, bool), MarkerError> {
+        let interface = Interface::named(&self.interface)?;
+        Ok((interface.index, interface.link_header > 0))
     }
 
     fn give(&self, state: &mut State, orders: &[(IpAddr, Order)]) -> Result<(), MarkerError> {
@@ -300,6 +356,10 @@ impl Marker {
         self.give(&mut self.lock(), orders)
     }
 
+    pub(crate) fn holds(&self) -> &Holds {
+        &self.holds
+    }
+
     fn entry(&self, ue: IpAddr) -> Vec<u64> {
         let entry = self.ues.lookup(&name(ue), MapFlags::ANY).expect("read");
         let entry = entry.expect("an entry");
@@ -325,7 +385,7 @@ impl Marker {
 
 /// The program in the kernel, not attached.
 fn load(settings: &Settings, interface: &Interface) -> io::Result<Loaded> {
-    let sizes = [("ues", settings.max_ues)];
+    let sizes = [("ues", settings.max_ues), ("holds", settings.max_ues)];
     let prepare = |object: &Object| {
         let map = object.maps().find(|map| map.name() == "choices");
         let map = map.ok_or_else(|| io::Error::other("the program has no map choices"))?;

@@ -12,7 +12,7 @@ use crate::privileges::User;
 use crate::registry::lock;
 use crate::relay::{Upstream, WorkerCommand, WorkerHandle};
 use crate::shared::Shared;
-use crate::unsplit::Marking;
+use crate::unsplit::{Ability, Marking};
 use crate::upgrade::{self, Copies, Duty, Inherited, Predecessor, Request};
 use crate::wire::Shown;
 use crate::{admin, descriptors, memory, metrics, overflow, privileges};
@@ -47,8 +47,8 @@ pub(crate) struct Core {
     interception: Mutex<Option<Interception>>,
     /// Of the interface, where nothing is intercepted.
     lock: Mutex<Option<Lock>>,
-    /// Packets can be marked: the program is there.
-    can_mark: bool,
+    /// What can be done to packets that are not split.
+    unsplit: Ability,
     /// Taken after `interception` where both are.
     upgrade: Mutex<Predecessor>,
     workers: Vec<WorkerHandle>,
@@ -176,10 +176,8 @@ impl Core {
             );
             return;
         }
-        if config.unsplit.as_ref().is_some_and(|u| u.marks) && !self.can_mark {
-            tracing::error!(
-                "the configuration is not reloaded: the program that marks was not loaded at the start"
-            );
+        if let Some(reason) = self.unsplit.refusal(&config) {
+            tracing::error!("the configuration is not reloaded: {reason}");
             return;
         }
         if let Err(error) = Upstream::check(&config) {
@@ -271,7 +269,7 @@ pub fn run(start: &Start) -> Result<(), PepError> {
     let metrics_listener = metrics_listener(&config, inherited.as_mut())?;
     let drops = config.drop_privileges;
     let marking = Marking::new(&config, inherited.is_some())?;
-    let can_mark = marking.is_some();
+    let unsplit = Ability::of(marking.as_ref());
     let shared = Arc::new(Shared::new(Shown::new(&config)?, config));
     let control = ControlParts::new(&shared.config(), shown.as_ref(), marking)?;
     if drops {
@@ -292,7 +290,7 @@ pub fn run(start: &Start) -> Result<(), PepError> {
         upgrade: Mutex::default(),
         interception: Mutex::new(interception),
         lock: Mutex::new(own),
-        can_mark,
+        unsplit,
         workers,
         control,
     });
@@ -473,7 +471,7 @@ fn announce(core: &Core) {
     if let Way::Off { ran_interface } = &core.shared.config().interception {
         tracing::info!(
             interface = ran_interface,
-            "no connection is split; packets are marked"
+            "no connection is split; packets are marked, or wait"
         );
     }
 }

@@ -50,9 +50,14 @@ pub enum PepError {
         /// The interface or address.
         what: String,
     },
-    /// Packets that are not split cannot be marked as requested.
-    #[error("[unsplit] mode = \"mark\": {0}")]
-    Marker(kernel_marker::MarkerError),
+    /// Packets that are not split cannot be marked, or held, as requested.
+    #[error("[unsplit] mode = \"{mode}\": {error}")]
+    Marker {
+        /// What was requested.
+        mode: &'static str,
+        /// Why it cannot be done.
+        error: kernel_marker::MarkerError,
+    },
     /// The running instance did not answer as expected.
     #[error("the proxy at {socket} {message}")]
     Peer {

@@ -4,7 +4,7 @@ use crate::admin::{ServerWindows, overview};
 use crate::control::{Snapshot, UeStatus};
 use crate::daemon::Core;
 use crate::error::PepError;
-use crate::unsplit::UnsplitStatus;
+use crate::unsplit::{QueueStatus, UnsplitStatus};
 use daemon::metrics::{Labels, PROMETHEUS, Page, Server, Site, status_of};
 use dash::Hosted;
 use std::io::ErrorKind;
@@ -194,7 +194,7 @@ fn unsplit(of: &UnsplitStatus, page: &mut Page) {
     page.head(
         "unsplit_info",
         "gauge",
-        "What is done to packets that are not split, mark or off, and how the program is attached.",
+        "What is done to packets that are not split (mark, queue, off), and how the program is attached.",
     );
     let labels: Labels<'_> = &[("mode", &of.mode), ("way", &of.way)];
     page.value("unsplit_info", labels, 1);
@@ -247,6 +247,77 @@ fn unsplit(of: &UnsplitStatus, page: &mut Page) {
             "counter",
             "Marks that the kernel could not write: these packets were forwarded.",
             of.unwritten_marks,
+        ),
+        (
+            "unsplit_redirected_packets_total",
+            "counter",
+            "Packets that were handed to the queue.",
+            of.redirected,
+        ),
+    ] {
+        page.single(name, kind, help, value);
+    }
+    if let Some(of) = &of.queue {
+        queue(of, page);
+    }
+}
+
+/// What waits of them.
+fn queue(of: &QueueStatus, page: &mut Page) {
+    let name = "unsplit_queue_dropped_total";
+    let help = "Packets that were dropped as they waited, by the reason; super-packets count once.";
+    page.head(name, "counter", help);
+    for (reason, packets) in &of.dropped {
+        page.value(name, &[("reason", reason)], packets);
+    }
+    for (name, kind, help, value) in [
+        (
+            "unsplit_held_ues",
+            "gauge",
+            "UEs whose packets wait here, since their radio is the bottleneck.",
+            of.held_ues,
+        ),
+        (
+            "unsplit_holds_total",
+            "counter",
+            "How often a UE has begun to be held.",
+            of.holds,
+        ),
+        (
+            "unsplit_not_held_total",
+            "counter",
+            "How often a UE was not held, for lack of memory.",
+            of.not_held,
+        ),
+        (
+            "unsplit_waiting_bytes",
+            "gauge",
+            "What waits of packets that are not split.",
+            of.waiting_bytes,
+        ),
+        (
+            "unsplit_waiting_memory_bytes",
+            "gauge",
+            "Memory that it takes.",
+            of.memory_bytes,
+        ),
+        (
+            "unsplit_queue_passed_total",
+            "counter",
+            "Packets that have waited and gone on.",
+            of.passed,
+        ),
+        (
+            "unsplit_queue_marked_total",
+            "counter",
+            "Of those, marked.",
+            of.marked,
+        ),
+        (
+            "unsplit_queue_cut_total",
+            "counter",
+            "Super-packets that were cut, for they would have taken the radio more than 1 ms.",
+            of.cut,
         ),
     ] {
         page.single(name, kind, help, value);

@@ -1,4 +1,4 @@
-//! A TUN device.
+//! A TUN device, or a TAP device.
 
 use crate::sys;
 use rustix::fs::{Mode, OFlags, open};
@@ -9,7 +9,17 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 #[derive(Debug)]
 pub struct Device {
     fd: OwnedFd,
+    name: String,
     segments_udp: bool,
+}
+
+/// What a device hands over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// IP packets (TUN).
+    Ip,
+    /// Ethernet frames (TAP).
+    Ethernet,
 }
 
 impl Device {
@@ -23,11 +33,28 @@ impl Device {
     /// # Errors
     /// The kernel's: no `/dev/net/tun`, no `CAP_NET_ADMIN`, a name that is taken.
     pub fn create(name: &str, with_udp: bool) -> io::Result<Self> {
+        Self::of(name, Kind::Ip, with_udp)
+    }
+
+    /// The same of another kind; `%d` in its name stands for a number of the kernel's choice.
+    ///
+    /// # Errors
+    /// As of [`Self::create`].
+    pub fn of(name: &str, kind: Kind, with_udp: bool) -> io::Result<Self> {
         let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let fd = open("/dev/net/tun", flags, Mode::empty())?;
-        sys::make_tun(&fd, name)?;
+        let name = sys::make_device(&fd, name, kind == Kind::Ethernet)?;
         let segments_udp = sys::set_offload(&fd, with_udp)?;
-        Ok(Self { fd, segments_udp })
+        Ok(Self {
+            fd,
+            name,
+            segments_udp,
+        })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// UDP comes and is taken in large pieces as well.

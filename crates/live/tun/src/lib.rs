@@ -8,14 +8,17 @@
 //!
 //! [`Device`] is the device, [`VnetHeader`] what stands before each packet (Linux
 //! `include/uapi/linux/virtio_net.h`, `Documentation/networking/tuntap.rst`), [`split`](split()) cuts, and
-//! [`Coalescer`] puts together what follows each other in one flow.
+//! [`Coalescer`] puts together what follows each other in one flow. [`cut`](cut()) cuts into smaller pieces that the kernel still
+//! has to segment, and [`FrameSocket`] sends frames with the same header by any interface.
 //!
 //! What this crate is *not*: it has no event loop, chooses no addresses and no routes, and changes
 //! nothing of a packet but what segmentation changes.
 
 pub mod checksum;
 mod coalesce;
+mod cut;
 mod device;
+mod frames;
 mod layout;
 mod split;
 #[expect(unsafe_code, reason = "the kernel's interfaces that no safe crate has")]
@@ -23,7 +26,9 @@ mod sys;
 mod vnet;
 
 pub use coalesce::Coalescer;
-pub use device::Device;
+pub use cut::cut;
+pub use device::{Device, Kind};
+pub use frames::FrameSocket;
 pub use layout::Layout;
 pub use split::{SplitError, split};
 pub use vnet::VnetHeader;

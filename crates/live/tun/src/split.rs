@@ -100,9 +100,6 @@ fn segments(
     let count = payload.len().div_ceil(size).max(1);
     let needed = count * headers.len() + payload.len();
     let mut rest = take(room, needed)?;
-    let seq_at = layout.transport + 4;
-    let seq = u32::from_be_bytes(data[seq_at..seq_at + 4].try_into().unwrap_or_default());
-    let id = u16::from_be_bytes([data[4], data[5]]);
     for index in 0..count {
         let part = &payload[index * size..payload.len().min((index + 1) * size)];
         let length = headers.len() + part.len();
@@ -111,21 +108,12 @@ fn segments(
         let (own, body) = packet.split_at_mut(headers.len());
         own.copy_from_slice(headers);
         body.copy_from_slice(part);
-        if layout.is_tcp {
-            let flags = &mut own[layout.transport + 13];
-            if index + 1 < count {
-                *flags &= !LAST_ONLY;
-            }
-            if index > 0 {
-                *flags &= !FIRST_ONLY;
-            }
-            let own_seq = seq.wrapping_add((index * size) as u32);
-            own[seq_at..seq_at + 4].copy_from_slice(&own_seq.to_be_bytes());
-        }
-        if !layout.is_ipv6 {
-            own[4..6].copy_from_slice(&id.wrapping_add(index as u16).to_be_bytes());
-        }
-        layout.set_length(own, length);
+        let place = Place {
+            before: index * size,
+            segments: index,
+            is_last: index + 1 == count,
+        };
+        place.set(layout, own, length);
         let at = layout.checksum_at();
         own[at..at + 2].fill(0);
         let sum = layout
@@ -140,6 +128,41 @@ fn segments(
         lengths.push(length);
     }
     Ok(needed)
+}
+
+/// Where a part of a packet is in it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    /// Payload before it, bytes.
+    pub(crate) before: usize,
+    /// Segments before it.
+    pub(crate) segments: usize,
+    pub(crate) is_last: bool,
+}
+
+impl Place {
+    /// Makes headers that are those of the whole packet the ones of a part of `length` bytes, but for the checksum of TCP or UDP.
+    pub(crate) fn set(self, layout: Layout, headers: &mut [u8], length: usize) {
+        if layout.is_tcp {
+            let flags = &mut headers[layout.transport + 13];
+            if !self.is_last {
+                *flags &= !LAST_ONLY;
+            }
+            if self.segments > 0 {
+                *flags &= !FIRST_ONLY;
+            }
+            let at = layout.transport + 4..layout.transport + 8;
+            let seq = u32::from_be_bytes(headers[at.clone()].try_into().unwrap_or_default());
+            let seq = seq.wrapping_add(self.before as u32);
+            headers[at].copy_from_slice(&seq.to_be_bytes());
+        }
+        if !layout.is_ipv6 {
+            let id = u16::from_be_bytes([headers[4], headers[5]]);
+            let id = id.wrapping_add(self.segments as u16);
+            headers[4..6].copy_from_slice(&id.to_be_bytes());
+        }
+        layout.set_length(headers, length);
+    }
 }
 
 #[cfg(test)]

@@ -24,14 +24,7 @@ const SOCKET: &str = "pep.sock";
 /// # Errors
 /// If it needs reports that there are not.
 pub(crate) fn check(pep: &PepSpec, access: &AccessSpec) -> Result<(), Error> {
-    if pep.held.is_some() {
-        return Err(Error::Unsupported {
-            what: "pep.unsplit = \"queue\"".to_owned(),
-            why: "packets that are not split wait at the edge in the simulator only: take \"off\", or --world sim"
-                .to_owned(),
-        });
-    }
-    let reads_reports = matches!(pep.mode, PepMode::Rapid(_)) || pep.unsplit.is_some();
+    let reads_reports = matches!(pep.mode, PepMode::Rapid(_)) || acts_on_unsplit(pep);
     match access {
         AccessSpec::Link(_) if reads_reports => Err(network::Error::NoReports.into()),
         _ => Ok(()),
@@ -56,9 +49,14 @@ pub(crate) fn check_flows(experiment: &Experiment) -> Result<(), Error> {
     }
 }
 
-/// Whether there is a proxy: one that splits, or that marks what is not split.
+/// Whether what is not split is marked, or waits at the edge.
+pub(crate) fn acts_on_unsplit(pep: &PepSpec) -> bool {
+    pep.unsplit.is_some() || pep.held.is_some()
+}
+
+/// Whether there is a proxy: one that splits, or that does something to what is not split.
 pub(crate) fn is_needed(pep: &PepSpec) -> bool {
-    pep.mode != PepMode::None || pep.unsplit.is_some()
+    pep.mode != PepMode::None || acts_on_unsplit(pep)
 }
 
 /// Starts the proxy at the edge, and waits until it is ready.
@@ -148,11 +146,19 @@ fn configuration(pep: &PepSpec, folder: &Path, record: Option<&Path>) -> String 
         ),
         _ => String::new(),
     };
-    let marks = pep.unsplit.map_or_else(String::new, marks);
+    let unsplit = match (pep.unsplit, pep.held) {
+        (Some(marker), _) => of_unsplit("mark", marker),
+        (None, Some(marker)) => {
+            // the memory is not what bounds here
+            let bounds = format!("buffer = \"{} B\"\nmemory = \"1 GB\"\n", pep.buffer.get());
+            of_unsplit("queue", marker) + &bounds
+        }
+        (None, None) => String::new(),
+    };
     format!(
         "{ways}[reports]\nsource = \"unix:{folder_name}/radio.sock\"\n{max_age}\
          [admin]\nsocket = \"{folder_name}/{SOCKET}\"\n\
-         [metrics]\nlisten = \"127.0.0.1:9464\"\n{decided}{marks}{record}"
+         [metrics]\nlisten = \"127.0.0.1:9464\"\n{decided}{unsplit}{record}"
     )
 }
 
@@ -163,10 +169,10 @@ fn control(mode: &PepMode) -> &'static str {
     }
 }
 
-/// The table of how packets that are not split are marked, all numbers stated.
-fn marks(mut marker: MarkerConfig) -> String {
+/// The table of what is done to packets that are not split, all of the marker's numbers stated.
+fn of_unsplit(mode: &str, mut marker: MarkerConfig) -> String {
     let fraction = marker.rate_fraction;
-    let mut text = format!("[unsplit]\nmode = \"mark\"\nrate-fraction = {fraction}\n");
+    let mut text = format!("[unsplit]\nmode = \"{mode}\"\nrate-fraction = {fraction}\n");
     for (key, time) in marker.times() {
         let key = key.trim_start_matches("unsplit-");
         text += &format!("{key} = \"{} ns\"\n", time.as_nanos());
@@ -201,7 +207,7 @@ mod tests {
 
     #[test]
     fn the_marker_has_every_number_by_its_key() {
-        let text = marks(MarkerConfig::default());
+        let text = of_unsplit("mark", MarkerConfig::default());
         for (key, time) in MarkerConfig::default().times() {
             let key = key.strip_prefix("unsplit-").expect("the prefix");
             let line = format!("\n{key} = \"{} ns\"\n", time.as_nanos());

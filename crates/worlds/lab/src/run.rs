@@ -382,7 +382,7 @@ impl Lab {
             ends_with_flows: !is_shell,
             sample_interval: interval,
             report_period: match experiment.pep.mode {
-                _ if experiment.pep.unsplit.is_some() => experiment.pep.reports.period,
+                _ if pep::acts_on_unsplit(&experiment.pep) => experiment.pep.reports.period,
                 // where only the servers read them, as they need them
                 PepMode::None | PepMode::Split if has_meld => experiment.meld.reports.period,
                 PepMode::None | PepMode::Split => {

@@ -9,7 +9,7 @@
 //!                                                  Verdict: forward, mark, drop, and why
 //! ```
 //!
-//! No packet waits here. The packet side keeps a virtual queue of what it has forwarded and the radio has not sent, and
+//! No packet waits there ([`Holder`] is the other way: packets wait, and go on by a window of bytes). The packet side keeps a virtual queue of what it has forwarded and the radio has not sent, and
 //! decides by the delay that this means. It has integers only (u64, no 128 bits, no division but by the rate and by
 //! configured times), a state of fixed size and no unbounded loop, so that a program in the kernel can repeat it to the
 //! bit. [`Order`] is what passes between the two sides.
@@ -22,6 +22,7 @@ mod config;
 mod counts;
 mod fixed;
 mod flows;
+mod held;
 mod history;
 mod law;
 mod order;
@@ -34,6 +35,7 @@ mod window;
 
 pub use config::MarkerConfig;
 pub use counts::{Counts, Fate, Verdict};
+pub use held::{Holder, Left, Switch};
 pub use order::Order;
 pub use packet::{Codepoint, MAX_SEGMENTS, Packet, UeMarker};
 pub use report::Reporter;

@@ -11,7 +11,7 @@
 //!
 //! Open without a limit where nothing is known: before the first report, once the last is too old, and where it has no rate.
 
-use super::fixed::{delay, drained};
+use super::fixed::{BYTE_SHIFT, delay, drained};
 use super::report::Reporter;
 use super::virtual_queue::VirtualQueue;
 use super::{MarkerConfig, Order};
@@ -68,6 +68,13 @@ impl ByteWindow {
         }
         self.queue.follow(now, order);
         self.queue.length() < drained(self.depth, order.drain)
+    }
+
+    /// What the radio carries in so long, by the last report; none if it has no rate.
+    pub(super) fn carried(&self, time: Duration) -> Option<Bytes> {
+        let drain = self.order.drain;
+        let bytes = drained(time.as_nanos(), drain) >> BYTE_SHIFT;
+        (drain > 0).then(|| Bytes::new(bytes))
     }
 
     /// It has gone on.

@@ -1,6 +1,7 @@
 //! The program as a whole, run by the kernel on packets that are made up here.
 
 mod frames;
+mod holds;
 mod live;
 mod super_packets;
 mod tunnel_live;

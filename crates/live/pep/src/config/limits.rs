@@ -19,7 +19,7 @@ const OF_CONNECTIONS: [&str; 9] = [
 ];
 
 /// A size in a range.
-fn size(
+pub(super) fn size(
     table: &mut Section<'_, '_>,
     key: &'static str,
     allowed: std::ops::RangeInclusive<u64>,

@@ -8,7 +8,7 @@ mod unsplit;
 
 pub use daemon::config::ConfigError;
 pub use prefix::Prefix;
-pub use unsplit::Unsplit;
+pub use unsplit::{Unsplit, UnsplitMode};
 
 use daemon::Log;
 use edge::{Actuator, EdgeConfig};

@@ -2,6 +2,7 @@
 
 use super::{
     Config, ConfigError, Control, Explicit, Interception, Onward, Prefix, Reports, Transparent,
+    UnsplitMode,
 };
 use super::{limits, rapid, unsplit};
 use ::rapid::Mode;
@@ -61,8 +62,8 @@ pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
     };
     let control = control.unwrap_or(Control::Rapid(Mode::Default));
     let unsplit = unsplit::unsplit(top, &interception)?;
-    let marks = unsplit.as_ref().is_some_and(|unsplit| unsplit.marks);
-    let reports = reports(top, control, marks)?;
+    let mode = unsplit.as_ref().map_or(UnsplitMode::Off, |of| of.mode);
+    let reports = reports(top, control, mode)?;
     let decides = rapid::decides(top, control, &reports)?;
     let mut admin = top.table_or_empty("admin", "[admin]")?;
     let socket = admin.parsed("socket")?;
@@ -201,15 +202,16 @@ fn explicit(top: &mut Section<'_, '_>) -> Result<Explicit, ConfigError> {
 fn reports(
     top: &mut Section<'_, '_>,
     control: Control,
-    marks: bool,
+    unsplit: UnsplitMode,
 ) -> Result<Reports, ConfigError> {
     let mut table = top.table_or_empty("reports", "[reports]")?;
     let source = read_source_if_any(&mut table)?;
-    if source.is_none() && control == Control::Split && marks {
-        return Err(table.missing(
-            "source",
-            "\"unix:/run/brimful/radio.sock\"; [unsplit] mode = \"mark\" marks by radio reports",
-        ));
+    if source.is_none() && control == Control::Split && unsplit != UnsplitMode::Off {
+        let name = unsplit.name();
+        let example = format!(
+            "\"unix:/run/brimful/radio.sock\"; [unsplit] mode = \"{name}\" goes by radio reports"
+        );
+        return Err(table.missing("source", &example));
     }
     if source.is_none() && control != Control::Split {
         return Err(table.missing(

@@ -1,12 +1,13 @@
 //! `[split]` and `[unsplit]`: whether connections are split, and what is done to packets that are not.
 
+use super::limits::size;
 use super::read::interface;
 use super::{ConfigError, Interception};
 use daemon::config::Section;
 use edge::ConfigError as OutOfRange;
 use edge::marker::MarkerConfig;
 use kernel_marker::Inside;
-use units::Duration;
+use units::{Bytes, Duration};
 
 /// What the marker's keys begin with in scenario files, where they stand beside others.
 const PREFIX: &str = "unsplit-";
@@ -35,17 +36,54 @@ const INSIDE: [(&str, Inside); 4] = [
 
 /// UEs at most where nothing else is configured.
 const MAX_UES: u32 = 10_000;
+/// What may wait of a UE and in all, bytes, where nothing else is configured.
+const BUFFER: u64 = 4_000_000;
+const MEMORY: u64 = 256_000_000;
+const TERA: u64 = 1_000_000_000_000;
 /// Why such a key is refused.
 pub(super) const WITHOUT_CONNECTIONS: &str =
     "is of connections, and [split] enabled = false takes none";
 
 /// What is done to packets towards the UEs that are not split.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnsplitMode {
+    /// They pass as they are.
+    Off,
+    /// They are marked, or dropped early.
+    Mark,
+    /// They wait here, each flow in its turn, if the radio is the bottleneck of their UE.
+    Queue,
+}
+
+impl UnsplitMode {
+    /// By name, as the configuration has it.
+    pub(crate) const NAMES: [(&'static str, Self); 3] = [
+        ("off", Self::Off),
+        ("mark", Self::Mark),
+        ("queue", Self::Queue),
+    ];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Mark => "mark",
+            Self::Queue => "queue",
+        }
+    }
+}
+
+/// Packets towards the UEs that are not split.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unsplit {
-    /// They are marked, or dropped early; else they pass as they are.
-    pub marks: bool,
+    /// What is done to them.
+    pub mode: UnsplitMode,
     /// How.
     pub marker: MarkerConfig,
+    /// What may wait of a UE.
+    pub buffer: Bytes,
+    /// Memory that what waits may take in all.
+    pub memory: Bytes,
     /// UEs at most whose packets are marked.
     pub max_ues: u32,
     /// Tunnels that packets towards the UEs are looked for in.
@@ -85,36 +123,47 @@ pub(super) fn unsplit(
 ) -> Result<Option<Unsplit>, ConfigError> {
     let splits = !matches!(interception, Interception::Off { .. });
     let nothing_left = "[split] enabled = false and [unsplit] mode = \"off\" leave nothing to do; \
-                        set [unsplit] mode = \"mark\", or enabled = true";
+                        set [unsplit] mode = \"mark\" or \"queue\", or enabled = true";
     let Some(mut table) = top.table("unsplit", "[unsplit]")? else {
         return match splits {
             true => Ok(None),
             false => Err(top.fault(nothing_left)),
         };
     };
-    let marks = table.word("mode", &[("off", false), ("mark", true)])?;
-    let marks = marks.unwrap_or(false);
+    let mode = table.word("mode", &UnsplitMode::NAMES)?;
+    let mode = mode.unwrap_or(UnsplitMode::Off);
+    let name = mode.name();
+    let is_off = mode == UnsplitMode::Off;
     let interface = match interception {
         Interception::Transparent(transparent) => Some(transparent.ran_interface.clone()),
         Interception::Off { ran_interface } => Some(ran_interface.clone()),
         Interception::Explicit(_) => None,
     };
-    if marks && interface.is_none() {
-        return Err(table.fault(
-            "mode = \"mark\" needs ran-interface, by which packets leave towards the UEs; this is mode = \"explicit\"",
-        ));
+    if !is_off && interface.is_none() {
+        return Err(table.fault(format!(
+            "mode = \"{name}\" needs ran-interface, by which packets leave towards the UEs; this is mode = \"explicit\"",
+        )));
     }
-    if !marks && !splits {
+    if is_off && !splits {
         return Err(table.fault(nothing_left));
     }
     let marker = marker(&mut table)?;
     let max_ues = table.whole("max-ues", 1..=1_000_000)?;
-    let inside = table.word("inside", &INSIDE)?;
+    let inside = table.word("inside", &INSIDE)?.unwrap_or_default();
+    if mode == UnsplitMode::Queue && inside != Inside::NOTHING {
+        return Err(table.fault(
+            "mode = \"queue\" does not look into tunnels: leave inside out, or set mode = \"mark\"",
+        ));
+    }
+    let buffer = size(&mut table, "buffer", 65_536..=1 << 30, BUFFER)?;
+    let memory = size(&mut table, "memory", 1_000_000..=TERA, MEMORY)?;
     table.finish()?;
     Ok(Some(Unsplit {
-        marks,
+        mode,
         marker,
-        inside: inside.unwrap_or_default(),
+        buffer,
+        memory,
+        inside,
         max_ues: max_ues.unwrap_or(MAX_UES),
         interface,
     }))
@@ -175,10 +224,10 @@ mod tests {
         let config = good(SPLIT);
         assert!(config.splits() && config.unsplit.is_none());
         let written = good(&format!("{SPLIT}[unsplit]\n")).unsplit.expect("there");
-        assert!(!written.marks);
+        assert_eq!(written.mode, UnsplitMode::Off);
         assert_eq!(written.marker, MarkerConfig::default());
         let unsplit = good(&format!("{SPLIT}{MARK}")).unsplit.expect("there");
-        assert!(unsplit.marks);
+        assert_eq!(unsplit.mode, UnsplitMode::Mark);
         assert_eq!(unsplit.interface.as_deref(), Some("ran0"));
     }
 
@@ -210,6 +259,40 @@ mod tests {
     }
 
     #[test]
+    fn what_waits_is_bounded_by_keys_and_not_looked_for_in_tunnels() {
+        let queue = MARK.replace("mark", "queue");
+        let unsplit = |more: &str| {
+            good(&format!("{ALONE}{queue}{more}"))
+                .unsplit
+                .expect("there")
+        };
+        let default = unsplit("");
+        assert_eq!(
+            (default.mode, default.mode.name()),
+            (UnsplitMode::Queue, "queue")
+        );
+        assert_eq!(default.buffer, Bytes::new(4_000_000));
+        assert_eq!(default.memory, Bytes::new(256_000_000));
+        let given = unsplit("buffer = \"100 kB\"\nmemory = \"1 GB\"\n");
+        assert_eq!(given.buffer, Bytes::new(100_000));
+        assert_eq!(given.memory, Bytes::new(1_000_000_000));
+        let refused = |more: &str| message(&format!("{ALONE}{queue}{more}"));
+        for (more, stated) in [
+            ("inside = \"gtp-u\"\n", "does not look into tunnels"),
+            ("buffer = \"1 kB\"\n", "buffer is 1.0 kB; allowed is"),
+            ("memory = \"10 kB\"\n", "memory is 10.0 kB; allowed is"),
+        ] {
+            let printed = refused(more);
+            assert!(printed.contains(stated), "{printed}");
+        }
+        let reload = good(&format!("{ALONE}{MARK}"));
+        assert_eq!(
+            reload.needs_restart(&good(&format!("{ALONE}{queue}"))),
+            None
+        );
+    }
+
+    #[test]
     fn marks_alone_need_an_interface_and_reports() {
         let config = good(&format!("{ALONE}{MARK}"));
         assert!(!config.splits() && !config.is_transparent());
@@ -220,7 +303,7 @@ mod tests {
         let without = file.replace("ran-interface = \"ran0\"\n", "");
         assert!(message(&without).contains("no key \"ran-interface\""));
         let without = file.replace("source = \"unix:/radio\"\n", "");
-        assert!(message(&without).contains("marks by radio reports"));
+        assert!(message(&without).contains("goes by radio reports"));
     }
 
     #[test]
@@ -235,7 +318,7 @@ mod tests {
             "that of [reports]"
         );
         let without = file.replace("source = \"unix:/radio\"\n", "");
-        assert!(message(&without).contains("marks by radio reports"));
+        assert!(message(&without).contains("goes by radio reports"));
         // off at the start, to be switched on by a reload
         let later = good(&file.replace("\"mark\"", "\"off\""));
         assert!(later.reading().is_some());

@@ -139,6 +139,9 @@ impl Control {
 
     /// Runs until the command to stop.
     pub(crate) fn run(mut self, events: &Receiver<ControlEvent>) {
+        if let Some(marking) = &mut self.marking {
+            marking.start();
+        }
         loop {
             let now = clock::now();
             let until = self.edge.next_deadline().unwrap_or(now + IDLE);

@@ -1,6 +1,7 @@
 //! What is shown of packets that are not split.
 
 use super::Marking;
+use super::queue::{Queue, QueueStatus};
 use edge::marker::Verdict;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -8,7 +9,7 @@ use std::collections::BTreeMap;
 /// Packets that are not split.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct UnsplitStatus {
-    /// `mark` or `off`.
+    /// `mark`, `queue` or `off`.
     pub(crate) mode: &'static str,
     /// Where the program is.
     pub(crate) interface: String,
@@ -31,6 +32,11 @@ pub(crate) struct UnsplitStatus {
     pub(crate) fragments: u64,
     /// Marks that could not be written.
     pub(crate) unwritten_marks: u64,
+    /// Packets that were handed to the queue.
+    pub(crate) redirected: u64,
+    /// What waits here, with `queue`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) queue: Option<QueueStatus>,
 }
 
 impl Marking {
@@ -41,16 +47,13 @@ impl Marking {
         let named = |verdict: Verdict| (verdict.name(), counts.judged.of(verdict));
         let unjudged = counts.unjudged;
         UnsplitStatus {
-            mode: match self.marks {
-                true => "mark",
-                false => "off",
-            },
+            mode: self.mode.name(),
             interface: self.interface.clone(),
             way: self.marker.as_ref().map_or("none", |m| m.way().name()),
-            error: self
-                .place_error
-                .clone()
-                .or_else(|| self.order_error.clone()),
+            error: [&self.place_error, &self.queue_error, &self.order_error]
+                .into_iter()
+                .find_map(Clone::clone)
+                .or_else(|| self.queue.as_ref()?.error()),
             ues: self.orders.len(),
             left_out: self.orders.left_out(),
             orders: self.written,
@@ -64,6 +67,8 @@ impl Marking {
             ]),
             fragments: counts.fragments,
             unwritten_marks: counts.unwritten,
+            redirected: counts.redirected,
+            queue: self.queue.as_ref().map(Queue::status),
         }
     }
 }

@@ -49,6 +49,8 @@ fn tests() -> Vec<Test> {
         wire::TESTS,
         shown::TESTS,
         unsplit::MARKS,
+        unsplit::HELD,
+        unsplit::HELD_FAULTS,
         unsplit::TAKEOVER,
         faults::TESTS,
     ]

@@ -2,9 +2,13 @@
 //! known.
 
 mod marks;
+mod queue;
+mod queue_faults;
 mod takeover;
 
 pub use marks::TESTS as MARKS;
+pub use queue::TESTS as HELD;
+pub use queue_faults::TESTS as HELD_FAULTS;
 pub use takeover::TESTS as TAKEOVER;
 
 use crate::support::daemon::Daemon;

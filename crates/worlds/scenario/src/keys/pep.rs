@@ -250,7 +250,7 @@ pub(super) static SECTIONS: &[Section] = &[Section {
             "What is not split on its way to users (QUIC, UDP, TCP that is not intercepted): `off`: it passes; `mark`: its \
                  packets are marked (ECN), or dropped early where they cannot be, by what the radio carries of them; `queue`: they \
                  wait at the edge, each flow in its turn, so that the base station has a few milliseconds of them \
-                 (docs/algorithms/marking.md). Needs a `[cell]`; `queue` in the simulator only.",
+                 (docs/algorithms/marking.md). Needs a `[cell]`.",
         ),
         key(
             "unsplit-rate-fraction",

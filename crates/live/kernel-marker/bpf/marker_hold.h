@@ -1,0 +1,37 @@
+/* Hands packets of UEs that are held to a device, from which user space takes them into its queues. They come back by a socket
+ * of its own, and pass. */
+#pragma once
+
+#include "marker_maps.h"
+
+/* A packet passes again once none has been handed over for so long: those that were have left by then. */
+#define ENDING_GAP 500000ull
+
+static u64 (*const socket_cookie)(void *skb) = (void *)46;
+static long (*const redirect)(u32 interface, u64 flags) = (void *)23;
+
+/* It comes back from user space. */
+INLINE int is_returned(struct __sk_buff *skb, const struct holding *holding)
+{
+	return holding->cookie && skb->sk && socket_cookie(skb) == holding->cookie;
+}
+
+/* It is handed over; who takes it is there. */
+INLINE int is_held(const struct holding *holding, const struct name *ue)
+{
+	struct hold *hold;
+	u64 now;
+
+	if (!holding->until)
+		return 0;
+	hold = map_lookup(&holds, ue);
+	if (!hold)
+		return 0;
+	now = now_ns();
+	if (now > holding->until)
+		return 0;
+	if (hold->is_ending && now > hold->redirected_at + ENDING_GAP)
+		return 0;
+	hold->redirected_at = now;
+	return 1;
+}
