@@ -26,6 +26,8 @@ export type MetricName =
   | "prb"
   | "mcs"
   | "cqi"
+  | "unsplit_delay_ms"
+  | "unsplit_rate_bps"
   | "report_bps"
   | "pacing_gain"
   | "seen_delay_ms"
@@ -147,6 +149,23 @@ export const METRICS: Record<string, Metric> = {
     unit: "count",
     kind: "step",
     caption: "As each UE reports it, 0 (out of range) to 15.",
+  },
+  unsplit_delay_ms: {
+    title: "Delay of what is not split",
+    axis: "Predicted delay",
+    unit: "ms",
+    kind: "line",
+    caption:
+      "What the next packet that the proxy does not split waits for in the base station, as the marker predicts it.",
+    mayBeLog: true,
+  },
+  unsplit_rate_bps: {
+    title: "Rate of what is not split",
+    axis: "Rate",
+    unit: "bps",
+    kind: "rate",
+    caption:
+      "What the radio carries of each UE's packets that the proxy does not split: its share beside the proxy's flows.",
   },
   report_bps: {
     title: "Bandwidth that clients report",

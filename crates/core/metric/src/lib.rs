@@ -415,6 +415,30 @@ metrics! {
             "As each UE reports it, 0 (out of range) to 15.",
         ),
     ),
+    /// How long the next packet of a UE that is not split would wait in the base station, by the marker's virtual queue, ms;
+    /// for observers only.
+    UnsplitDelay = last(
+        "unsplit_delay_ms",
+        Unit::Milliseconds,
+        Kind::Ue,
+        lines(
+            "Delay of what is not split",
+            "Predicted delay",
+            "What the next packet that the proxy does not split waits for in the base station, as the marker predicts it.",
+        ),
+    ),
+    /// What the radio carries of a UE's packets that are not split, bit/s; for observers only.
+    UnsplitRate = last(
+        "unsplit_rate_bps",
+        Unit::BitRate,
+        Kind::Ue,
+        figure(
+            "Rate of what is not split",
+            "Rate",
+            Stroke::Rate,
+            "What the radio carries of each UE's packets that the proxy does not split: its share beside the proxy's flows.",
+        ),
+    ),
     /// The bandwidth that the client measures, bit/s.
     Report = last(
         "report_bps",

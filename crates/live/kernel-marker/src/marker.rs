@@ -6,7 +6,7 @@ use crate::interface::Interface;
 use crate::order::{LETTER, LETTERS, NAME, ORDER, name, words};
 use crate::settings::UES;
 use crate::{Counts, Hold, Holding, MarkerError, Settings, Way, counts};
-use edge::marker::{Order, UeMarker};
+use edge::marker::{Order, Prediction, UeMarker};
 use kernel_cc::{Loaded, error_of};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, ProgramInput, ProgramOutput};
 use std::collections::hash_map::RandomState;
@@ -267,6 +267,18 @@ impl Marker {
         admitted.map_err(|e| error_of(&e))
     }
 
+    /// What the radio of a UE carries of packets that are not split, and how long one that comes at `now` (CLOCK_MONOTONIC,
+    /// ns) would wait; none without a valid order.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn prediction(&self, ue: IpAddr, now: u64) -> Result<Option<Prediction>, MarkerError> {
+        // under the lock of the UE, so that all words are of one packet
+        let found = self.ues.lookup(&name(ue), MapFlags::LOCK);
+        let found = found.map_err(|e| MarkerError::kernel("a UE")(error_of(&e)))?;
+        Ok(found.and_then(|entry| prediction_of(&entry, now)))
+    }
+
     /// Packets of a UE are forwarded as they are from now on, and what is known of its flows is forgotten. One that has no
     /// order stays as it is.
     ///
@@ -347,6 +359,14 @@ impl Marker {
         state.attachment = self.attachment_at(&interface)?;
         Ok(state.attachment.is_some())
     }
+}
+
+/// Of an entry: lock, order, state.
+fn prediction_of(entry: &[u8], now: u64) -> Option<Prediction> {
+    let words = entry.get(8..)?.as_chunks::<8>().0.iter();
+    let words: Vec<u64> = words.map(|word| u64::from_ne_bytes(*word)).collect();
+    let (order, state) = words.split_first_chunk()?;
+    UeMarker::predict_of(state, &Order::of_words(*order), now)
 }
 
 /// What tests look at.

@@ -12,7 +12,7 @@ use crate::privileges::User;
 use crate::registry::lock;
 use crate::relay::{Upstream, WorkerCommand, WorkerHandle};
 use crate::shared::Shared;
-use crate::unsplit::{Ability, Marking};
+use crate::unsplit::{Ability, Marking, Watch};
 use crate::upgrade::{self, Copies, Duty, Inherited, Predecessor, Request};
 use crate::wire::Shown;
 use crate::{admin, descriptors, memory, metrics, overflow, privileges};
@@ -49,6 +49,8 @@ pub(crate) struct Core {
     lock: Mutex<Option<Lock>>,
     /// What can be done to packets that are not split.
     unsplit: Ability,
+    /// What the dashboard reads of UEs whose packets are marked.
+    pub(crate) watch: Option<Arc<Watch>>,
     /// Taken after `interception` where both are.
     upgrade: Mutex<Predecessor>,
     workers: Vec<WorkerHandle>,
@@ -270,6 +272,7 @@ pub fn run(start: &Start) -> Result<(), PepError> {
     let drops = config.drop_privileges;
     let marking = Marking::new(&config, inherited.is_some())?;
     let unsplit = Ability::of(marking.as_ref());
+    let watch = marking.as_ref().map(Marking::watch);
     let shared = Arc::new(Shared::new(Shown::new(&config)?, config));
     let control = ControlParts::new(&shared.config(), shown.as_ref(), marking)?;
     if drops {
@@ -291,6 +294,7 @@ pub fn run(start: &Start) -> Result<(), PepError> {
         interception: Mutex::new(interception),
         lock: Mutex::new(own),
         unsplit,
+        watch,
         workers,
         control,
     });

@@ -32,6 +32,7 @@ pub(crate) fn start(prepared: Prepared, core: &Arc<Core>) -> Result<Hosted, PepE
     let measure = move |sample: &mut Sample| {
         meter.put(sample, false);
         put_ues(&core, sample);
+        put_unsplit(&core, sample);
         for flow in sample.busiest(grown(&core)) {
             put_flow(&flow, sample);
         }
@@ -45,6 +46,16 @@ fn put_ues(core: &Core, sample: &mut Sample) {
     for (address, ue) in connected.take(MAX_UES) {
         let bytes = ue.bytes_down.load(Relaxed);
         sample.put_rate(Kind::Ue, &name(address), None, Metric::Goodput, bytes);
+    }
+}
+
+/// What is not split: what the radio carries of it, and how long its next packet would wait.
+fn put_unsplit(core: &Core, sample: &mut Sample) {
+    let predictions = core.watch.iter().flat_map(|watch| watch.predictions());
+    for (address, of) in predictions {
+        let mut put = |metric, value| sample.put(Kind::Ue, &name(address), None, metric, value);
+        put(Metric::UnsplitRate, of.rate.as_bps() as f64);
+        put(Metric::UnsplitDelay, of.delay.as_secs_f64() * 1e3);
     }
 }
 

@@ -193,10 +193,7 @@ const GOODPUT: Column = Column {
 
 const RTT: Column = Column {
     sort: Some(Sort::Rtt),
-    ..column("RTT", 8, 34, |row| {
-        row.value(Metric::Rtt)
-            .map_or_else(String::new, |rtt| format!("{} ms", three(rtt)))
-    })
+    ..column("RTT", 8, 34, |row| milliseconds(row, Metric::Rtt))
 };
 
 /// What waits: in the proxy for a flow, at the base station for a UE, before a path.
@@ -234,6 +231,10 @@ const UE: &[Column] = &[
     column("PRB", 5, 31, |row| whole(row, Metric::Prb)),
     column("MCS", 4, 36, |row| whole(row, Metric::Mcs)),
     column("CQI", 4, 41, |row| whole(row, Metric::Cqi)),
+    // what is not split waits
+    column("unsplit", 8, 72, |row| {
+        milliseconds(row, Metric::UnsplitDelay)
+    }),
     queue(63),
     HISTORY,
 ];
@@ -330,6 +331,11 @@ fn formatted(row: &Row, metric: Metric) -> String {
     };
     row.value(metric)
         .map_or_else(String::new, |value| scaled(value, unit))
+}
+
+fn milliseconds(row: &Row, metric: Metric) -> String {
+    row.value(metric)
+        .map_or_else(String::new, |time| format!("{} ms", three(time)))
 }
 
 fn whole(row: &Row, metric: Metric) -> String {

@@ -88,6 +88,23 @@ fn queued_bytes_are_shown_of_flows_ues_and_paths() {
 }
 
 #[test]
+fn a_ue_shows_what_waits_that_is_not_split() {
+    let mut model = model();
+    model.take(series(&[(9, "phone", "ue", None, "unsplit_delay_ms")]));
+    model.take(frame(1.6, &[(9, Some(12.34))]));
+    let lines = screen(&model, 90, 14);
+    let of_ue = |word: &str| lines.iter().find(|line| line.starts_with(word));
+    assert!(
+        of_ue("UE").expect("a head").contains(" unsplit "),
+        "{lines:?}"
+    );
+    assert!(
+        of_ue("phone").expect("a row").contains(" 12.3 ms"),
+        "{lines:?}"
+    );
+}
+
+#[test]
 fn the_head_shows_the_state_of_the_connection() {
     let mut model = model();
     model.take(Update::Link(Link::Lost("refused".into())));

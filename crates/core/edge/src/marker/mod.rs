@@ -27,6 +27,7 @@ mod history;
 mod law;
 mod order;
 mod packet;
+mod prediction;
 mod report;
 #[cfg(test)]
 mod tests;
@@ -38,6 +39,7 @@ pub use counts::{Counts, Fate, Verdict};
 pub use held::{Holder, Left, Switch};
 pub use order::Order;
 pub use packet::{Codepoint, MAX_SEGMENTS, Packet, UeMarker};
+pub use prediction::Prediction;
 pub use report::Reporter;
 pub use window::ByteWindow;
 

@@ -27,6 +27,34 @@ pub struct Order {
 }
 
 impl Order {
+    /// The order of these words ([`words`](Self::words)).
+    pub const fn of_words(words: [u64; 10]) -> Self {
+        let [
+            number,
+            counted_until,
+            valid_until,
+            drain,
+            queue,
+            slack,
+            ramp_from,
+            ramp_to,
+            target,
+            spared,
+        ] = words;
+        Self {
+            number,
+            counted_until,
+            valid_until,
+            drain,
+            queue,
+            slack,
+            ramp_from,
+            ramp_to,
+            target,
+            spared,
+        }
+    }
+
     /// Its fields one after another, as the entry of a map has them.
     pub const fn words(&self) -> [u64; 10] {
         [

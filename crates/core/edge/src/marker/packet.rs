@@ -114,6 +114,10 @@ impl UeMarker {
         self.queue.length() >> super::fixed::BYTE_SHIFT
     }
 
+    pub(super) fn queue(&self) -> &VirtualQueue {
+        &self.queue
+    }
+
     #[cfg(test)]
     pub(super) fn is_overloaded(&self) -> bool {
         self.coupled() >= ONE

@@ -34,6 +34,23 @@ impl VirtualQueue {
         self.passed.write(words);
     }
 
+    /// The first words of what [`write`](Self::write) gives, without what has passed; none of fewer.
+    pub(crate) fn read(words: &[u64]) -> Option<Self> {
+        let [length, at, applied] = *words.first_chunk()?;
+        Some(Self {
+            length,
+            at,
+            applied,
+            passed: History::default(),
+        })
+    }
+
+    /// Its length at `now`, if nothing else comes, 2^-16 bytes.
+    pub(crate) fn ahead(&self, now: u64, drain: u64) -> u64 {
+        let elapsed = now.saturating_sub(self.at);
+        self.length.saturating_sub(drained(elapsed, drain))
+    }
+
     /// Time passes, whatever the reports.
     pub(crate) fn advance(&mut self, now: u64) {
         self.passed.advance(now);
@@ -41,8 +58,7 @@ impl VirtualQueue {
 
     /// Drains, and takes the order if it is new. `now` is no earlier than before.
     pub(crate) fn follow(&mut self, now: u64, order: &Order) {
-        let elapsed = now.saturating_sub(self.at);
-        self.length = self.length.saturating_sub(drained(elapsed, order.drain));
+        self.length = self.ahead(now, order.drain);
         self.at = self.at.max(now);
         if order.number == self.applied {
             return;

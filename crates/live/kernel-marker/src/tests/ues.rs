@@ -73,6 +73,46 @@ fn an_order_changes_no_state_of_packets_and_ten_thousand_ues_have_room() {
 }
 
 #[test]
+fn what_a_packet_would_wait_for_is_the_cores_prediction() {
+    let Some(marker) = marker("predictions", ALL) else {
+        return;
+    };
+    const NOW: u64 = 5_000_000;
+    let order = Order {
+        number: 1,
+        valid_until: 100 * NOW,
+        drain: 16_777,
+        slack: u64::MAX,
+        ..Order::default()
+    };
+    assert_eq!(
+        marker.prediction(v4(1), NOW).expect("read"),
+        None,
+        "no entry"
+    );
+    let mut state = UeMarker::default();
+    let packet = edge::marker::Packet {
+        flow: 7,
+        bytes: 20_000,
+        segments: 14,
+        codepoint: edge::marker::Codepoint::NotEct,
+    };
+    state.decide(&order, NOW, packet);
+    marker.put(v4(1), &order, &state.words());
+    let predicted = marker.prediction(v4(1), NOW).expect("read");
+    assert_eq!(predicted, state.predict(&order, NOW));
+    assert!(
+        predicted.is_some_and(|of| of.delay.as_millis() > 0),
+        "{predicted:?}"
+    );
+    assert_eq!(
+        marker.prediction(v4(1), 200 * NOW).expect("read"),
+        None,
+        "stale"
+    );
+}
+
+#[test]
 fn what_cannot_be_is_refused_with_its_reason() {
     let none = Settings { max_ues: 0, ..ALL };
     let error = Marker::attach("lo", &none).expect_err("no UEs");

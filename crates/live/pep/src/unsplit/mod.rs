@@ -12,9 +12,11 @@
 mod orders;
 mod queue;
 mod status;
+mod watch;
 
 pub(crate) use self::queue::QueueStatus;
 pub(crate) use status::UnsplitStatus;
+pub(crate) use watch::Watch;
 
 use self::queue::Queue;
 use crate::config::{Config, Unsplit, UnsplitMode};
@@ -86,6 +88,8 @@ pub(crate) struct Marking {
     order_error: Option<String>,
     /// Why the program is not at the interface.
     place_error: Option<String>,
+    /// For the dashboard.
+    watch: Arc<Watch>,
 }
 
 impl Marking {
@@ -151,6 +155,7 @@ impl Marking {
             written: 0,
             order_error: None,
             place_error: None,
+            watch: Arc::default(),
         };
         if unsplit.mode == UnsplitMode::Queue {
             let settings = marking.settings(unsplit);
@@ -160,6 +165,11 @@ impl Marking {
             marking.queue = queue.map_err(|error| PepError::system(what, error))?;
         }
         Ok(Some(marking))
+    }
+
+    /// What the dashboard reads.
+    pub(crate) fn watch(&self) -> Arc<Watch> {
+        Arc::clone(&self.watch)
     }
 
     /// Starts what is a thread of its own; it has the rights of this one.
@@ -240,6 +250,13 @@ impl Marking {
         note(&mut self.place_error, refreshed.map(drop));
         let gone = self.orders.expire(now, self.gone_after);
         self.remove(&gone);
+        self.show();
+    }
+
+    /// Hands the dashboard the UEs that have orders.
+    fn show(&self) {
+        let ues = self.orders.ues().take(watch::MAX_UES).collect();
+        self.watch.set(self.marker.as_ref(), ues);
     }
 
     /// Applies another mode and other numbers.
@@ -277,6 +294,7 @@ impl Marking {
         // what waits goes on first
         self.queue = None;
         self.marker = None;
+        self.show();
     }
 
     fn remove(&mut self, ues: &[IpAddr]) {

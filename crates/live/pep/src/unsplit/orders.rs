@@ -72,6 +72,11 @@ impl Orders {
         self.left_out
     }
 
+    /// UEs that have orders.
+    pub(super) fn ues(&self) -> impl Iterator<Item = IpAddr> {
+        self.ues.keys().copied()
+    }
+
     /// How many UEs have orders.
     pub(super) fn len(&self) -> usize {
         self.ues.len()

@@ -43,7 +43,8 @@ fn the_dashboard_shows_cell_ue_and_flow() {
         report.ues[0].rlc_queue_bytes = units::Bytes::new(9_000);
         report
     });
-    let more = "[reports]\nsource = \"unix:{dir}/radio\"\n[metrics]\nlisten = \"127.0.0.1:9464\"\n";
+    let more = "[reports]\nsource = \"unix:{dir}/radio\"\n[metrics]\nlisten = \"127.0.0.1:9464\"\n\
+                [unsplit]\nmode = \"mark\"\n";
     let mut daemon = Daemon::start_in(&hosts.proxy, folder, &format!("{TRANSPARENT}{more}"), &[]);
     let _download = Download::start(&hosts, 8080);
     let mut client = client(&hosts.proxy, "127.0.0.1:9464", None).expect("a dashboard");
@@ -56,6 +57,10 @@ fn the_dashboard_shows_cell_ue_and_flow() {
             && has("ran_window_bytes")
             && view.value(&ue, "goodput_bps").is_some_and(|bps| bps > 0.0)
             && view.value("cell 1", "capacity_bps").is_some()
+            && view
+                .value(&ue, "unsplit_rate_bps")
+                .is_some_and(|bps| bps > 0.0)
+            && view.value(&ue, "unsplit_delay_ms").is_some()
     };
     let view = client.watch(TIMEOUT, is_enough).expect("it lives");
     assert!(is_enough(&view), "{view:#?}");
