@@ -20,7 +20,7 @@ const LONGEST: usize = 64;
 const SHORTEST_PART: usize = 3;
 
 /// The known name most similar to `given`, whatever the case of the letters, unless all are far from it. Of several
-/// that are equally similar, the last.
+/// that are equally similar, the shortest, and of these the last.
 pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if given.len() > LONGEST {
         return None;
@@ -30,7 +30,7 @@ pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
         .into_iter()
         .map(|name| (similarity(&given, &name.to_lowercase()), name))
         .filter(|(similarity, _)| *similarity >= SIMILAR)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.len().cmp(&a.1.len())))
         .map(|(_, name)| name)
 }
 
@@ -82,6 +82,8 @@ mod tests {
         );
         assert_eq!(nearest("abe", ["newreno-abe", "abr"]), Some("abr"));
         assert_eq!(nearest("ab", ["newreno-abe"]), None);
+        // a part of both
+        assert_eq!(nearest("ren", ["newreno", "newreno-abe"]), Some("newreno"));
     }
 
     #[test]
