@@ -2,6 +2,7 @@
 
 use crate::commands::cdbe::CdbeCommand;
 use crate::commands::dash::{DASH_HELP, DashArgs};
+use crate::commands::doctor::{DOCTOR_HELP, DoctorArgs};
 use crate::commands::lab::LabCommand;
 use crate::commands::pep::{PEP_HELP, PepArgs};
 use crate::commands::quic::QuicCommand;
@@ -72,6 +73,9 @@ pub(crate) enum Command {
     /// Show live values in the terminal
     #[command(after_help = epilogue(TOP_HELP))]
     Top(TopArgs),
+    /// Try what works on this machine, and say what to do about the rest
+    #[command(after_help = epilogue(DOCTOR_HELP))]
+    Doctor(DoctorArgs),
     /// Measure, make or convert radio traces
     #[command(subcommand)]
     Trace(TraceCommand),

@@ -3,6 +3,7 @@
 pub(crate) mod cdbe;
 mod compare;
 pub(crate) mod dash;
+pub(crate) mod doctor;
 pub(crate) mod lab;
 mod list;
 mod manual;
@@ -36,6 +37,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Cdbe(command) => cdbe::run(&command),
         Command::Dash(arguments) => dash::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Quic(command) => quic::run(&command),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Rnis(arguments) => rnis::run(&arguments),

@@ -5,6 +5,7 @@ mod bad_input;
 mod cdbe;
 mod compare;
 mod dash;
+mod doctor;
 mod folder;
 mod help;
 mod json;

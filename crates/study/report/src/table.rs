@@ -15,7 +15,7 @@ pub struct Column {
 
 impl Column {
     /// A column of names.
-    pub(crate) fn text(title: &str) -> Self {
+    pub fn text(title: &str) -> Self {
         Self {
             title: title.to_owned(),
             unit: "",
