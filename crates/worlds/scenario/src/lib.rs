@@ -61,12 +61,13 @@ pub use plan::{Bundle, Plan};
 pub use point::{EmbeddedFiles, Point, knobs, load, load_str, load_text};
 pub use resolved::{Resolved, ResolvedValue};
 pub use result::{
-    Distribution, FlowResult, LinkResult, LossBursts, QueueResult, RealTime, RunResult, Series,
-    TunnelPathResult, TunnelResult,
+    ApplicationResult, CallResult, Distribution, FlowResult, LinkResult, LossBursts, Measure,
+    PageResult, QueueResult, RealTime, RunResult, Series, TunnelPathResult, TunnelResult,
+    VideoResult,
 };
 pub use statistics::{Estimate, Ratio, estimate, ratio_of_units, unit_means};
 pub use summary::{
-    BurstSummary, BurstsOfLength, FlowSummary, LinkSummary, NetworkShares, QueueBytes,
+    ApplicationSummary, BurstSummary, BurstsOfLength, FlowSummary, LinkSummary, NetworkShares, QueueBytes,
     QueueSummary, RealTimeSummary, Spread, Summary, TraceSummary, TunnelPathSummary, TunnelSummary,
 };
 pub use tunnel::{PathEvent, TunnelAccess, TunnelPathSpec, TunnelSpec};
