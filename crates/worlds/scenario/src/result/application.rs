@@ -12,7 +12,7 @@ pub enum ApplicationResult {
     /// Adaptive video streaming.
     Video(VideoResult),
     /// Pages of many objects.
-    Page(PageResult),
+    Page(Box<PageResult>),
     /// A video call.
     Call(CallResult),
 }
@@ -264,7 +264,7 @@ mod tests {
     fn what_was_not_measured_has_no_value() {
         let all = [
             ApplicationResult::Video(VideoResult::default()),
-            ApplicationResult::Page(PageResult::default()),
+            ApplicationResult::Page(Box::default()),
             ApplicationResult::Call(CallResult::default()),
         ];
         assert_eq!(
@@ -282,7 +282,7 @@ mod tests {
     fn names_of_a_kind_are_distinct() {
         for result in [
             ApplicationResult::Video(VideoResult::default()),
-            ApplicationResult::Page(PageResult::default()),
+            ApplicationResult::Page(Box::default()),
             ApplicationResult::Call(CallResult::default()),
         ] {
             let mut names: Vec<_> = result.measures().iter().map(|m| m.name).collect();
