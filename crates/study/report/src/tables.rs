@@ -357,7 +357,6 @@ fn real_time_table(variants: &[Variant<'_>]) -> Table {
 mod tests {
     use super::*;
     use crate::sample::{run, with};
-    use scenario::RunResult;
 
     fn at<'a>(table: &'a Table, row: usize, title: &str) -> &'a str {
         let column = table
