@@ -25,6 +25,9 @@ from brimful._core import RunError, ScenarioError, __version__
 #: Names the `brimful` program, instead of the one found in PATH.
 PROGRAM = "BRIMFUL"
 
+#: Tables of a result folder.
+_TABLES = ("flows", "samples", "loss-decisions", "applications")
+
 #: Exit codes of the program.
 _BAD_INPUT, _INTERRUPTED = 2, 130
 
@@ -37,7 +40,7 @@ class FolderOutcome:
         self.seeds: list[int] = list(point["seeds"])
         self.axes: list[tuple[str, str]] = list(summary.get("axes", {}).items())
         self._point, self._summary, self._text = point, summary, text
-        tables = {name: _table(folder / f"{name}.parquet", self.label) for name in ("flows", "samples", "loss-decisions")}
+        tables = {name: _table(folder / f"{name}.parquet", self.label) for name in _TABLES}
         self._tables = tables
 
     def summary(self) -> str:
@@ -73,6 +76,10 @@ class FolderOutcome:
     def loss_decisions(self) -> pa.Table | None:
         """What MELD decided of each loss; None if it decided nothing."""
         return self._tables["loss-decisions"]
+
+    def applications(self) -> pa.Table | None:
+        """What applications measured, in long form; None if none measured anything."""
+        return self._tables["applications"]
 
     def text(self) -> str:
         """The tables that the program printed."""

@@ -90,6 +90,12 @@ class Result:
         table = self._outcome.loss_decisions()
         return None if table is None else pa.table(table)
 
+    @cached_property
+    def applications(self) -> pa.Table | None:
+        """What videos, pages and calls measured, in long form: repeat, flow, application, measure, value. None without any."""
+        table = self._outcome.applications()
+        return None if table is None else pa.table(table)
+
     def series(self, entity: str, metric: str, repeat: int = 0) -> pa.Table:
         """One time series: time_s, value. Empty if there is none of that name."""
         import pyarrow.compute as pc

@@ -80,6 +80,13 @@ impl Outcome {
         Ok(table.map(Table::new))
     }
 
+    /// What applications measured, in long form; none if none measured anything.
+    fn applications(&self) -> PyResult<Option<Table>> {
+        let table = scenario::application_table(&[self.finished.labelled()]);
+        let table = table.map_err(|error| failed(&error))?;
+        Ok(table.map(Table::new))
+    }
+
     /// The tables that `brimful run` prints.
     fn text(&self) -> String {
         text(core::slice::from_ref(&self.finished))

@@ -114,6 +114,19 @@ def test_frames_share_the_numbers_of_the_tables(wired: dict[str, Any]) -> None:
     cwnd = result.series("bulk", "cwnd_bytes", repeat=1)
     assert cwnd.column_names == ["time_s", "value"] and cwnd.num_rows > 10
     assert result.loss_decisions is None
+    assert result.applications is None
+
+
+def test_applications_have_their_measures(wired: dict[str, Any]) -> None:
+    wired["flow"] = {"video": {"app": {"kind": "video", "startup": "2 s"}}}
+    result = one(brimful.run(wired))
+    table = result.applications
+    assert table is not None
+    rows = {(row["repeat"], row["measure"]): row["value"] for row in table.to_pylist()}
+    mean = result.summary["flows"][0]["application"]["startup_delay_s"]["mean"]
+    delays = [rows[repeat, "startup_delay_s"] for repeat in range(len(result.seeds))]
+    assert np.mean(delays) == pytest.approx(mean)
+    assert set(table["application"].to_pylist()) == {"video"}
 
 
 def test_a_table_is_taken_without_a_copy(wired: dict[str, Any]) -> None:

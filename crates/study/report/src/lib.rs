@@ -12,6 +12,8 @@
 //! itself, or the statistics of crate `scenario`, do not have.
 #![forbid(unsafe_code)]
 
+mod applications;
+mod comparison;
 mod conditions;
 mod findings;
 mod html;
@@ -22,9 +24,10 @@ mod tables;
 mod terminal;
 mod text;
 
+pub use comparison::comparison_table;
 pub use html::html;
 pub use table::{Column, Table};
-pub use tables::{comparison_table, report_tables};
+pub use tables::report_tables;
 pub use terminal::{TextStyle, text};
 
 use scenario::{RunResult, Summary};

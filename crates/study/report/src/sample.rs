@@ -1,5 +1,6 @@
 //! Made-up results for tests.
 
+use crate::Variant;
 use scenario::{
     Distribution, FlowResult, LinkResult, Metric, Overrides, QueueResult, RunResult, Series,
     Summary, load_str,
@@ -130,4 +131,19 @@ pub(crate) fn summary(runs: &[RunResult]) -> Summary {
                 app = { kind = \"continuous\" }\n";
     let points = load_str(text, &Overrides::default()).expect("a scenario");
     Summary::of(&points[0].experiment, "sim", runs, "0.1.0")
+}
+
+/// Calls `check` with variants of these results.
+pub(crate) fn with(results: &[(&str, &[RunResult])], check: impl FnOnce(&[Variant<'_>])) {
+    let summaries: Vec<_> = results.iter().map(|(_, runs)| summary(runs)).collect();
+    let variants: Vec<Variant<'_>> = results
+        .iter()
+        .zip(&summaries)
+        .map(|((label, runs), summary)| Variant {
+            label: (*label).to_owned(),
+            summary,
+            runs,
+        })
+        .collect();
+    check(&variants);
 }

@@ -1,23 +1,27 @@
 //! Which tables a report has: flows, queues, link, and variants against the first.
 
+use crate::applications::application_tables;
+use crate::comparison::comparison_table;
 use crate::conditions::conditions_table;
 use crate::findings::findings_table;
 use crate::table::{Column, Table};
 use crate::text::number;
 use crate::{Report, Variant};
-use scenario::{Compared, Estimate, FlowSummary, Labelled, QueueSummary, Spread, compare};
+use scenario::{Estimate, FlowSummary, QueueSummary, Spread};
 
 /// Most queues of one table: those with the most waiting.
 const MAX_QUEUES: usize = 24;
 
 /// All tables of a report: what was found and the comparison if there are several variants with the same seeds, then
-/// flows, queues and link, how a run in real time kept time, and what it all ran on.
+/// flows, what their applications measured, queues and link, how a run in real time kept time, and what it all ran on.
 pub fn report_tables(report: &Report<'_>) -> Vec<Table> {
     let variants = report.variants.as_slice();
-    let tables = [
+    let before = [
         findings_table(report),
         comparison_table(variants),
         flow_table(variants),
+    ];
+    let after = [
         burst_table(variants),
         queue_table(variants),
         link_table(variants),
@@ -25,8 +29,10 @@ pub fn report_tables(report: &Report<'_>) -> Vec<Table> {
         real_time_table(variants),
         conditions_table(report),
     ];
-    tables
+    before
         .into_iter()
+        .chain(application_tables(variants))
+        .chain(after)
         .filter(|table| !table.rows.is_empty())
         .collect()
 }
@@ -40,7 +46,7 @@ fn count(value: f64) -> String {
 }
 
 /// "385.2 ± 0.4": the mean with its 95 % confidence interval, if it is one of several values.
-fn with_interval(estimate: Estimate, factor: f64, repeats: usize) -> String {
+pub(crate) fn with_interval(estimate: Estimate, factor: f64, repeats: usize) -> String {
     let mean = number(estimate.mean / factor);
     if repeats < 2 {
         mean
@@ -50,14 +56,18 @@ fn with_interval(estimate: Estimate, factor: f64, repeats: usize) -> String {
 }
 
 /// The rows' names: "flow", and "variant" before it if there is more than one.
-fn label_columns(variants: &[Variant<'_>], name: &str) -> Vec<Column> {
+pub(crate) fn label_columns(variants: &[Variant<'_>], name: &str) -> Vec<Column> {
     match variants {
         [_] => vec![Column::text(name)],
         _ => vec![Column::text("variant"), Column::text(name)],
     }
 }
 
-fn label_cells(variants: &[Variant<'_>], variant: &Variant<'_>, name: &str) -> Vec<String> {
+pub(crate) fn label_cells(
+    variants: &[Variant<'_>],
+    variant: &Variant<'_>,
+    name: &str,
+) -> Vec<String> {
     match variants {
         [_] => vec![name.to_owned()],
         _ => vec![variant.label.clone(), name.to_owned()],
@@ -94,7 +104,7 @@ fn spread_cell(spread: &Spread, quantity: Quantity) -> String {
 
 /// Flows x goodput, completion, round-trip time, one-way delay, losses. Columns that apply to no
 /// flow are left out.
-fn flow_table(variants: &[Variant<'_>]) -> Table {
+pub(crate) fn flow_table(variants: &[Variant<'_>]) -> Table {
     let mut columns = label_columns(variants, "flow");
     columns.push(Column::text("cc"));
     columns.push(Column::number("goodput", "Mbit/s"));
@@ -348,116 +358,10 @@ fn real_time_table(variants: &[Variant<'_>]) -> Table {
     }
 }
 
-/// How a metric of a comparison is shown: title, unit, and how much of the metric's unit one is.
-fn metric_column(metric: &'static str) -> (&'static str, &'static str, f64) {
-    match metric {
-        "goodput_bps" => ("goodput", "Mbit/s", 1e6),
-        "completion_s" => ("completion", "s", 1.0),
-        "rtt_mean_ms" => ("RTT mean", "ms", 1.0),
-        "rtt_p95_ms" => ("RTT p95", "ms", 1.0),
-        "owd_mean_ms" => ("OWD mean", "ms", 1.0),
-        "segment_delay_mean_ms" => ("segment delay", "ms", 1.0),
-        "load_time_mean_ms" => ("load mean", "ms", 1.0),
-        "jitter_ms" => ("jitter", "ms", 1.0),
-        other => (other, "", 1.0),
-    }
-}
-
-/// The variants of each flow one below the other, each with its ratio to the first variant of the
-/// same seeds and the ratio's 95 % confidence interval. Without rows if there is nothing to
-/// compare, or the seeds are not the same.
-pub fn comparison_table(variants: &[Variant<'_>]) -> Table {
-    let labelled: Vec<Labelled<'_>> = variants
-        .iter()
-        .map(|v| Labelled {
-            label: &v.label,
-            runs: v.runs,
-        })
-        .collect();
-    let compared = compare(&labelled).unwrap_or_default();
-    let mut metrics: Vec<&'static str> = Vec::new();
-    for row in &compared {
-        if !metrics.contains(&row.metric) {
-            metrics.push(row.metric);
-        }
-    }
-    let mut columns = vec![Column::text("flow"), Column::text("variant")];
-    for metric in &metrics {
-        let (title, unit, _) = metric_column(metric);
-        columns.push(Column::number(title, unit));
-        columns.push(Column::number("ratio", "").joined());
-    }
-    let base = variants.first().filter(|_| !compared.is_empty());
-    let flows = base.map_or(&[][..], |v| &v.summary.flows);
-    let rows = flows.iter().flat_map(|flow| {
-        variants.iter().enumerate().map(|(i, variant)| {
-            let mut row = vec![flow.name.clone(), variant.label.clone()];
-            for metric in &metrics {
-                // the base stands in the rows of any other variant
-                let of_flow = |c: &&Compared| c.flow == flow.name && c.metric == *metric;
-                let found = match i {
-                    0 => compared.iter().find(of_flow),
-                    _ => compared
-                        .iter()
-                        .filter(|c| c.variant == variant.label)
-                        .find(of_flow),
-                };
-                row.extend(compared_cells(found, i == 0, variant.summary.repeats));
-            }
-            row
-        })
-    });
-    let label = base.map_or("", |v| &v.label);
-    let title = format!("Compared with {label}, 95 % confidence intervals");
-    Table {
-        title,
-        rows: rows.collect(),
-        columns,
-    }
-}
-
-/// The value and, but for the base itself, its ratio: "×1.23 [1.20, 1.26]".
-fn compared_cells(found: Option<&Compared>, is_base: bool, repeats: usize) -> [String; 2] {
-    let Some(found) = found else {
-        return [String::new(), String::new()];
-    };
-    let (_, _, factor) = metric_column(found.metric);
-    if is_base {
-        return [with_interval(found.base, factor, repeats), String::new()];
-    }
-    let ratio = match found.ratio {
-        None => String::new(),
-        Some(r) if repeats < 2 => format!("×{}", number(r.mean)),
-        Some(r) => format!(
-            "×{} [{}, {}]",
-            number(r.mean),
-            number(r.low),
-            number(r.high)
-        ),
-    };
-    [with_interval(found.value, factor, repeats), ratio]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{run, summary};
-    use scenario::RunResult;
-
-    /// Calls `check` with variants of these results.
-    fn with(results: &[(&str, &[RunResult])], check: impl FnOnce(&[Variant<'_>])) {
-        let summaries: Vec<_> = results.iter().map(|(_, runs)| summary(runs)).collect();
-        let variants: Vec<Variant<'_>> = results
-            .iter()
-            .zip(&summaries)
-            .map(|((label, runs), summary)| Variant {
-                label: (*label).to_owned(),
-                summary,
-                runs,
-            })
-            .collect();
-        check(&variants);
-    }
+    use crate::sample::{run, with};
 
     fn at<'a>(table: &'a Table, row: usize, title: &str) -> &'a str {
         let column = table
@@ -520,46 +424,6 @@ mod tests {
         runs[1].flows[0].completion = None;
         with(&[("", &runs)], |variants| {
             assert_eq!(at(&flow_table(variants), 0, "completion"), "");
-        });
-    }
-
-    #[test]
-    fn ratios_are_those_of_equal_seeds() {
-        let base = [run(1, 10.0, 10), run(2, 20.0, 10)];
-        let other = [run(1, 5.0, 10), run(2, 10.0, 10)];
-        with(&[("none", &base), ("default", &other)], |variants| {
-            let table = comparison_table(variants);
-            assert_eq!(table.rows.len(), 4);
-            assert_eq!(table.rows[0][..2], ["cubic", "none"]);
-            assert_eq!(table.rows[1][..2], ["cubic", "default"]);
-            let rtt = table
-                .columns
-                .iter()
-                .position(|c| c.title == "RTT mean")
-                .expect("a column");
-            assert_eq!(table.rows[0][rtt + 1], "");
-            // each seed's ratio is exactly one half, so the interval has no width
-            assert_eq!(table.rows[1][rtt + 1], "×0.500 [0.500, 0.500]");
-            // 19 ms and 38 ms; 9.5 ms and 19 ms
-            assert!(
-                table.rows[0][rtt].starts_with("28.50 ±"),
-                "{:?}",
-                table.rows[0]
-            );
-            assert!(
-                table.rows[1][rtt].starts_with("14.25 ±"),
-                "{:?}",
-                table.rows[1]
-            );
-        });
-    }
-
-    #[test]
-    fn other_seeds_are_not_compared() {
-        let (base, other) = ([run(1, 10.0, 10)], [run(2, 10.0, 10)]);
-        with(&[("a", &base), ("b", &other)], |variants| {
-            assert!(comparison_table(variants).rows.is_empty());
-            assert_eq!(flow_table(variants).rows.len(), 4);
         });
     }
 

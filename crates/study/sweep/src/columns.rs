@@ -158,6 +158,9 @@ pub(crate) fn flows(points: &[PointRow], axes: &[SweepAxis]) -> RecordBatch {
         texts(rows, "loss_decisions", |f| {
             serde_json::to_string(&f.loss_decisions).expect("names and numbers")
         }),
+        texts(rows, "application", |f| {
+            serde_json::to_string(&f.application).expect("names and numbers")
+        }),
         numbers(rows, "link_utilisation", |(row, _)| {
             row.summary.link.utilisation
         }),

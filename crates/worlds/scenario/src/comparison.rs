@@ -1,6 +1,6 @@
 //! Variants against the first of them, seed by seed.
 
-use crate::result::{FlowResult, RunResult};
+use crate::result::{ApplicationResult, FlowResult, RunResult};
 use crate::statistics::{Estimate, Ratio, estimate, ratio_of_units, unit_means};
 use serde::Serialize;
 
@@ -67,6 +67,24 @@ const METRICS: [Metric; 8] = [
     ("jitter_ms", |f| (f.jitter_ms > 0.0).then_some(f.jitter_ms)),
 ];
 
+/// The names of what is compared of a flow: that of every flow, and what its application measures beyond.
+fn metrics_of(flow: &FlowResult) -> Vec<&'static str> {
+    let common = METRICS.map(|(name, _)| name);
+    let own = flow.application.as_ref().map(ApplicationResult::measures);
+    let own = own.unwrap_or_default().into_iter();
+    let own = own.filter(|m| m.is_compared && !common.contains(&m.name));
+    common.into_iter().chain(own.map(|m| m.name)).collect()
+}
+
+/// The value of that name, if the flow has one.
+fn value_of(flow: &FlowResult, metric: &str) -> Option<f64> {
+    if let Some((_, of)) = METRICS.iter().find(|(name, _)| *name == metric) {
+        return of(flow);
+    }
+    let measures = flow.application.as_ref()?.measures();
+    measures.iter().find(|m| m.name == metric)?.value
+}
+
 /// Compares every variant with the first, flow by flow. Flows are matched by name; a number that is
 /// missing in one repeat of either is left out.
 ///
@@ -90,10 +108,10 @@ pub fn compare(variants: &[Labelled<'_>]) -> Result<Vec<Compared>, CompareError>
         let units = RunResult::units(variant.runs);
         let flows = variant.runs.first().map_or(&[][..], |run| &run.flows);
         for flow in flows {
-            for (metric, of) in METRICS {
+            for metric in metrics_of(flow) {
                 let (Some(values), Some(base)) = (
-                    values(variant, &flow.name, of),
-                    values(base, &flow.name, of),
+                    values(variant, &flow.name, metric),
+                    values(base, &flow.name, metric),
                 ) else {
                     continue;
                 };
@@ -116,12 +134,11 @@ fn seeds(variant: &Labelled<'_>) -> Vec<u64> {
 }
 
 /// One value for each repeat, if each has one.
-fn values(
-    variant: &Labelled<'_>,
-    flow: &str,
-    of: fn(&FlowResult) -> Option<f64>,
-) -> Option<Vec<f64>> {
-    let find = |run: &RunResult| run.flows.iter().find(|f| f.name == flow).and_then(of);
+fn values(variant: &Labelled<'_>, flow: &str, metric: &str) -> Option<Vec<f64>> {
+    let find = |run: &RunResult| {
+        let flow = run.flows.iter().find(|f| f.name == flow)?;
+        value_of(flow, metric)
+    };
     variant.runs.iter().map(find).collect()
 }
 

@@ -56,6 +56,7 @@ impl Experiment {
             ("the load of others", self.draws_load()),
             ("losses and jitter of links", self.draws_losses()),
             ("intervals of packets", self.draws_intervals()),
+            ("sizes of objects and segments", self.draws_sizes()),
             (
                 "choices of congestion controls and queues",
                 self.draws_choices(),
@@ -117,6 +118,14 @@ impl Experiment {
     fn draws_intervals(&self) -> bool {
         let is_drawn = |app: &AppSpec| matches!(app, AppSpec::Gaming { deviation, .. } if !deviation.is_zero());
         self.flows.iter().any(|flow| is_drawn(&flow.app))
+    }
+
+    fn draws_sizes(&self) -> bool {
+        self.flows.iter().any(|flow| match &flow.app {
+            AppSpec::Page(page) => page.spread > 0.0,
+            AppSpec::Video(video) => video.variation > 0.0,
+            _ => false,
+        })
     }
 
     /// Some controllers draw when they probe, hashes of fair queueing have a salt, RED drops at random.

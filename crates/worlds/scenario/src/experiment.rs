@@ -1,6 +1,7 @@
 //! A typed experiment: what a scenario file specifies once it has been read, extended, overridden and
 //! checked. Both worlds run it.
 
+use crate::apps::{PageSpec, VideoSpec};
 use crate::moving::MovingSpec;
 use crate::tunnel::TunnelSpec;
 use cc::{BuildConfig, RateReport, Reporter, cdbe, meld};
@@ -335,7 +336,7 @@ pub fn is_custom(name: &str) -> bool {
 }
 
 /// What an application does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum AppSpec {
     /// So many bytes, then done.
     Bulk {
@@ -368,6 +369,10 @@ pub enum AppSpec {
         /// Bytes of the output.
         size: Bytes,
     },
+    /// Adaptive video, its segments one after the other on one connection.
+    Video(Arc<VideoSpec>),
+    /// Pages of many objects, several of which are loaded at a time: over HTTP/2 (TCP) or HTTP/3 (QUIC).
+    Page(Arc<PageSpec>),
     /// UDP at a constant rate.
     Cbr {
         /// Rate of the payload.

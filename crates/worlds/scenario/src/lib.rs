@@ -17,6 +17,7 @@
 //! What this crate is *not*: it runs nothing, and draws no tables or figures.
 #![forbid(unsafe_code)]
 
+mod apps;
 mod comparison;
 mod document;
 mod draws;
@@ -41,6 +42,7 @@ mod tunnel;
 mod variants;
 mod world;
 
+pub use apps::{AbrRule, PageSpec, VideoSpec};
 pub use comparison::{CompareError, Compared, Labelled, compare};
 pub use error::{Problem, ScenarioError};
 pub use experiment::{
@@ -56,18 +58,20 @@ pub use multipath::tunnel::Carrier;
 pub use observer::{Observer, Observers};
 pub use output::{Manifest, ManifestPoint, OutputError, ResultFolder};
 #[cfg(feature = "parquet")]
-pub use output::{decision_table, flow_table, queue_table, sample_table};
+pub use output::{application_table, decision_table, flow_table, queue_table, sample_table};
 pub use plan::{Bundle, Plan};
 pub use point::{EmbeddedFiles, Point, knobs, load, load_str, load_text};
 pub use resolved::{Resolved, ResolvedValue};
 pub use result::{
-    Distribution, FlowResult, LinkResult, LossBursts, QueueResult, RealTime, RunResult, Series,
-    TunnelPathResult, TunnelResult,
+    ApplicationResult, CallResult, Distribution, FlowResult, LinkResult, LossBursts, Measure,
+    PageResult, QueueResult, RealTime, RunResult, Series, TunnelPathResult, TunnelResult,
+    VideoResult,
 };
 pub use statistics::{Estimate, Ratio, estimate, ratio_of_units, unit_means};
 pub use summary::{
-    BurstSummary, BurstsOfLength, FlowSummary, LinkSummary, NetworkShares, QueueBytes,
-    QueueSummary, RealTimeSummary, Spread, Summary, TraceSummary, TunnelPathSummary, TunnelSummary,
+    ApplicationSummary, BurstSummary, BurstsOfLength, FlowSummary, LinkSummary, NetworkShares,
+    QueueBytes, QueueSummary, RealTimeSummary, Spread, Summary, TraceSummary, TunnelPathSummary,
+    TunnelSummary,
 };
 pub use tunnel::{PathEvent, TunnelAccess, TunnelPathSpec, TunnelSpec};
 pub use variants::{KnobInfo, MAX_PLANNED_POINTS, MAX_POINTS, Overrides, SampleRange, SweepAxis};

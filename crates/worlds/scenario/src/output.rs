@@ -6,6 +6,8 @@
 //! until the next result in the same place removes it (`unfinished`).
 
 #[cfg(feature = "parquet")]
+mod applications;
+#[cfg(feature = "parquet")]
 mod decisions;
 #[cfg(feature = "parquet")]
 mod frames;
@@ -22,7 +24,7 @@ use unfinished::Unfinished;
 
 use crate::{Point, RunResult};
 #[cfg(feature = "parquet")]
-pub use frames::{decision_table, flow_table, queue_table, sample_table};
+pub use frames::{application_table, decision_table, flow_table, queue_table, sample_table};
 
 /// The file that is moved last.
 const MANIFEST: &str = "manifest.json";

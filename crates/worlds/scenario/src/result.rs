@@ -1,5 +1,8 @@
 //! What one run of an experiment gives, in either world.
 
+mod application;
+
+pub use application::{ApplicationResult, CallResult, Measure, PageResult, VideoResult};
 use cc::meld::LossDecision;
 use metric::Metric;
 use units::{BitRate, Bytes, Duration, Instant};
@@ -130,6 +133,8 @@ pub struct FlowResult {
     pub loss_bursts: Option<LossBursts>,
     /// What MELD decided of the flow's losses, and from what.
     pub loss_decisions: Vec<(Instant, LossDecision)>,
+    /// What its application measured, of those that do.
+    pub application: Option<ApplicationResult>,
 }
 
 /// Packets of a flow that were lost in a row, by their numbers.

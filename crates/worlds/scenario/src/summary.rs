@@ -5,6 +5,7 @@
 //! did not finish in every repeat. A distribution without samples is zero throughout, with
 //! `samples` zero. Names, and the axes of a sweep, are texts.
 
+mod application;
 mod bursts;
 mod conditions;
 mod flow;
@@ -15,6 +16,7 @@ mod tunnel;
 
 use crate::result::RunResult;
 use crate::{Experiment, PepMode};
+pub use application::ApplicationSummary;
 pub use bursts::{BurstSummary, BurstsOfLength};
 pub use conditions::{NetworkShares, TraceSummary};
 use edge::marker::Verdict;

@@ -61,6 +61,14 @@ impl Host {
         }
     }
 
+    /// Written and not yet sent; unknown over QUIC, where streams share what is sent.
+    pub(crate) fn unsent(&self) -> Bytes {
+        match self {
+            Self::Tcp(connection) => connection.unsent(),
+            Self::Quic(_) => Bytes::ZERO,
+        }
+    }
+
     /// Takes up to `max` bytes of one origin.
     pub(crate) fn read(&mut self, now: Instant, max: Bytes) -> Option<ReadChunk> {
         match self {

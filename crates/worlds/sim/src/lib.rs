@@ -26,6 +26,7 @@ mod error;
 mod forwarding;
 mod held;
 mod host;
+mod http;
 mod packet;
 mod pool;
 mod quic;

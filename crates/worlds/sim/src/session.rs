@@ -1,12 +1,15 @@
 //! One connection of a flow, end to end: its two hosts and, between them, the proxy's two sides.
 //!
 //! A session holds what the application does with the connection: the client's request, the object
-//! that the data's sender has still to hand over, and what the receiver still expects.
+//! that the data's sender has still to hand over, and what the receiver still expects; or several exchanges at the same time
+//! ([`Http`]).
 
 use crate::host::{End, Host};
+use crate::http::{Arrived, Http};
 use crate::relay::Relay;
 use crate::schedule::EntityId;
 use crate::tcp::Connection;
+use network::app::Request;
 use scenario::Direction;
 use units::{BitRate, Bytes, Instant};
 
@@ -89,6 +92,8 @@ pub(crate) struct Session {
     expected: Option<Bytes>,
     /// When the object was requested.
     object_began: Instant,
+    /// The exchanges of a session that has several at the same time, towards the user.
+    http: Option<Box<Http>>,
 }
 
 /// An object that is requested.
@@ -126,7 +131,33 @@ impl Session {
             outgoing: Outgoing::default(),
             expected: None,
             object_began: Instant::ZERO,
+            http: None,
         }
+    }
+
+    /// The same, with several exchanges at the same time instead of one object after the other.
+    pub(crate) fn with_http(self, http: Http) -> Self {
+        Self {
+            http: Some(Box::new(http)),
+            ..self
+        }
+    }
+
+    /// The client requests an object beside others.
+    pub(crate) fn request(&mut self, request: Request) {
+        if let Some(http) = &mut self.http {
+            http.request(request);
+        }
+    }
+
+    /// What the client has seen of objects that it requested beside others.
+    pub(crate) fn take_arrived(&mut self) -> Option<Arrived> {
+        self.http.as_mut()?.take_arrived()
+    }
+
+    /// The client needs the connection no more.
+    pub(crate) fn close(&mut self, now: Instant) {
+        self.client.connection.close(now);
     }
 
     /// An end, if it exists, and its timer.
@@ -221,11 +252,22 @@ impl Session {
 
     /// True while the receiver expects more of an object that has an end.
     pub(crate) fn is_unfinished(&self) -> bool {
+        if let Some(http) = &self.http {
+            return http.is_unfinished();
+        }
         self.expected.is_some_and(|left| !left.is_zero())
     }
 
     /// The application of one host reads and writes what it can, without data for the receiver.
     pub(crate) fn run_application(&mut self, now: Instant, side: Side) {
+        if let Some(http) = &mut self.http {
+            match side {
+                Side::Client => http.run_client(now, &mut self.client.connection),
+                Side::Server => http.run_server(now, &mut self.server.connection),
+                Side::ProxyRan | Side::ProxyWan => {}
+            }
+            return self.answer_close(now, side);
+        }
         match (side, self.direction) {
             (Side::Client, Direction::Down) => self.write_request(now),
             (Side::Server, Direction::Down) => {
@@ -240,6 +282,9 @@ impl Session {
 
     /// The receiver's application reads what has arrived: payload, and when it left the sender.
     pub(crate) fn read_data(&mut self, now: Instant) -> Option<(Bytes, Instant)> {
+        if let Some(http) = &mut self.http {
+            return http.read(now, &mut self.client.connection);
+        }
         let chunk = self.receiver().read(now, Bytes::MAX)?;
         if let Some(left) = &mut self.expected {
             *left = left.saturating_sub(chunk.bytes);
@@ -256,8 +301,11 @@ impl Session {
         is_done
     }
 
-    /// When the sender's own rate allows the next part of the object.
+    /// When the sender's own rate allows the next part of the object, or another answer is ready.
     pub(crate) fn next_release(&self) -> Option<Instant> {
+        if let Some(http) = &self.http {
+            return http.next_ready();
+        }
         let release = self.outgoing.release?;
         (!self.outgoing.left.is_zero()).then_some(release.next_at)
     }
@@ -329,7 +377,9 @@ impl Session {
 
     /// A host whose peer has closed, and which has nothing left to send or read, closes too.
     fn answer_close(&mut self, now: Instant, side: Side) {
+        let is_answering = self.http.as_ref().is_some_and(|http| !http.has_answered());
         let has_more = match (side, self.sender_side()) {
+            (side, sender) if side == sender && is_answering => true,
             (side, sender) if side == sender => !self.outgoing.left.is_zero(),
             (Side::Client, _) => !self.request_unsent.is_zero(),
             _ => false,

@@ -318,11 +318,11 @@ mod tests {
                     interval: same,
                     rate: slower,
                 },
-            ) = (old.app, new.app)
+            ) = (&old.app, &new.app)
             {
                 assert_eq!((size.get(), interval), (smaller.get() * 4, same));
                 let bps = |rate: Option<BitRate>| rate.expect("it is paced").as_bps();
-                assert_eq!(bps(rate), bps(slower) * 4);
+                assert_eq!(bps(*rate), bps(*slower) * 4);
             }
         }
     }

@@ -151,7 +151,12 @@ fn scale_flow(flow: &mut FlowSpec, ratio: f64) {
             *paced = paced.map(|paced| rate(paced, ratio));
         }
         AppSpec::Cbr { rate: sent, .. } => *sent = rate(*sent, ratio),
-        AppSpec::Continuous | AppSpec::Voip { .. } | AppSpec::Gaming { .. } => {}
+        // videos and pages are refused before
+        AppSpec::Continuous
+        | AppSpec::Video(_)
+        | AppSpec::Page(_)
+        | AppSpec::Voip { .. }
+        | AppSpec::Gaming { .. } => {}
     }
     for buffer in [&mut flow.tcp.receive_buffer, &mut flow.tcp.send_buffer] {
         *buffer = buffer.mul_f64(ratio).max((min * 4).min(*buffer));

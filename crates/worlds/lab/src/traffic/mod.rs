@@ -289,6 +289,16 @@ app = { kind = "continuous" }
         assert!(off.contains("always uses ECN"), "{off}");
         let unknown = refused("cc = \"dctcp\"\necn = \"classic\"", "reno cubic");
         assert!(unknown.contains("has no \"dctcp\""), "{unknown}");
+        for kind in ["video", "page"] {
+            let experiment = experiment(&TWO.replace("continuous", kind));
+            for flow in &experiment.flows {
+                let refused = check_flow(flow, "reno cubic").expect_err(kind).to_string();
+                assert!(
+                    refused.contains("no video player and no browser"),
+                    "{refused}"
+                );
+            }
+        }
         let experiment = experiment(TWO);
         assert!(check_flow(&experiment.flows[0], "reno cubic").is_ok());
     }

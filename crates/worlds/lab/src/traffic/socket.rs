@@ -37,6 +37,13 @@ pub(crate) fn check_flow(flow: &FlowSpec, available: &str) -> Result<(), Error> 
             why,
         })
     };
+    if matches!(flow.app, AppSpec::Video(_) | AppSpec::Page(_)) {
+        return refuse(
+            "the lab has no video player and no browser: take --world sim, or app = { kind = \"web\", \
+             ... }"
+                .to_owned(),
+        );
+    }
     if flow.transport != Transport::Quic
         && let Some(why) = cdbe::refused(flow)
     {

@@ -2,8 +2,13 @@
 //! a flow is complete. They move no bytes.
 
 mod objects;
+mod page;
 pub mod ssh;
+pub mod tls;
 mod udp;
+mod video;
 
 pub use objects::{Begin, Objects};
+pub use page::{ObjectId, Page, Request};
 pub use udp::Datagrams;
+pub use video::Video;

@@ -1,4 +1,5 @@
-//! TCP applications: a series of objects (files, pages, transfers).
+//! TCP applications: a series of objects (files, pages, transfers). Adaptive video and pages of many objects have files of
+//! their own.
 //!
 //! | application | objects | connection |
 //! | --- | --- | --- |
@@ -48,7 +49,7 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// The objects of an application; `None` for a datagram application.
+    /// The objects of an application; `None` for one that has none such.
     pub fn new(app: &AppSpec, start: Instant) -> Option<Self> {
         let one = |size| Self {
             size,
@@ -90,7 +91,11 @@ impl Objects {
                 has_own_connections: false,
                 ..one(Some(size))
             }),
-            AppSpec::Cbr { .. } | AppSpec::Voip { .. } | AppSpec::Gaming { .. } => None,
+            AppSpec::Video(_)
+            | AppSpec::Page(_)
+            | AppSpec::Cbr { .. }
+            | AppSpec::Voip { .. }
+            | AppSpec::Gaming { .. } => None,
         }
     }
 

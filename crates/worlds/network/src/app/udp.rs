@@ -53,7 +53,9 @@ impl Datagrams {
             | AppSpec::Continuous
             | AppSpec::Web { .. }
             | AppSpec::Short { .. }
-            | AppSpec::Ssh { .. } => return None,
+            | AppSpec::Ssh { .. }
+            | AppSpec::Video(_)
+            | AppSpec::Page(_) => return None,
         };
         let stop = stop.map(|after| start + after);
         Some(Self {

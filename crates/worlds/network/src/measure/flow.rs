@@ -202,6 +202,7 @@ impl FlowMeter {
             lost,
             loss_bursts: self.bursts.finish(),
             loss_decisions: Vec::new(),
+            application: None,
         }
     }
 }

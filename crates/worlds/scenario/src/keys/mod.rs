@@ -3,6 +3,7 @@
 //! The reader takes defaults and ranges from here, unknown keys are distinguished from known ones by it, and
 //! `docs/scenario-keys.md` is printed from it.
 
+mod apps;
 mod cell;
 mod flow;
 mod moving;
@@ -247,7 +248,12 @@ static SECTIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
     all.extend(tunnel::sections());
     all.extend([cell::SECTIONS, trace::SECTIONS, queues::SECTIONS].concat());
     all.extend(queues::of_layers());
-    let after = [flow::SECTIONS, user::SECTIONS, moving::SECTIONS];
+    let after = [
+        flow::SECTIONS,
+        apps::SECTIONS,
+        user::SECTIONS,
+        moving::SECTIONS,
+    ];
     all.extend(after.concat());
     for section in &mut all {
         let is_queue = |key: &Key| key.name == queues::QUEUE_OF_WIRE.name;

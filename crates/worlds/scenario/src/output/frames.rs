@@ -1,6 +1,7 @@
 //! The tables of results in memory: those of the Parquet files, and the queues.
 
 use super::OutputError;
+use super::applications::application_columns;
 use super::decisions::decision_columns;
 use super::tables::{Columns, flow_columns, repeats, sample_batches};
 use crate::{Distribution, Labelled, QueueResult};
@@ -40,6 +41,17 @@ pub fn decision_table(variants: &[Labelled<'_>]) -> Result<Option<RecordBatch>, 
     let columns = decision_columns(variants);
     columns
         .map(|columns| batch("loss-decisions", columns))
+        .transpose()
+}
+
+/// What applications measured: what `applications.parquet` holds; none if none measured anything.
+///
+/// # Errors
+/// As [`flow_table`].
+pub fn application_table(variants: &[Labelled<'_>]) -> Result<Option<RecordBatch>, OutputError> {
+    let columns = application_columns(variants);
+    columns
+        .map(|columns| batch("applications", columns))
         .transpose()
 }
 

@@ -1,6 +1,7 @@
 //! Parquet tables: `flows.parquet`, one row for each flow and repeat, and `samples.parquet`, the
 //! time series in long form.
 
+use super::applications::application_columns;
 use super::decisions::decision_columns;
 use super::{OutputError, ResultFolder};
 use crate::{Distribution, FlowResult, Labelled, RunResult};
@@ -20,7 +21,7 @@ pub(super) type Columns = Vec<(&'static str, ArrayRef, bool)>;
 
 impl ResultFolder {
     /// Adds `flows.parquet` and `samples.parquet` of all variants (a single one has an empty label),
-    /// and `loss-decisions.parquet` if MELD decided anything.
+    /// `applications.parquet` if applications measured anything, and `loss-decisions.parquet` if MELD decided anything.
     ///
     /// # Errors
     /// As [`ResultFolder::write`].
@@ -30,6 +31,9 @@ impl ResultFolder {
             &mut core::iter::once(flow_columns(variants)),
         )?;
         self.table("samples.parquet", &mut sample_batches(variants))?;
+        if let Some(columns) = application_columns(variants) {
+            self.table("applications.parquet", &mut core::iter::once(columns))?;
+        }
         match decision_columns(variants) {
             Some(columns) => self.table("loss-decisions.parquet", &mut core::iter::once(columns)),
             None => Ok(()),

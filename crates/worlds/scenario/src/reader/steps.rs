@@ -1,4 +1,4 @@
-//! Rates that change: a list of pairs of a time and a rate.
+//! Rates that change, a list of pairs of a time and a rate; and rates to choose from, a list that rises.
 
 use super::{Reader, quantity};
 use crate::document::{Node, Value};
@@ -24,6 +24,53 @@ impl Reader<'_> {
         Ok(steps)
     }
 }
+
+impl Reader<'_> {
+    /// Rates that rise, at least one and at most `max`.
+    pub(crate) fn ladder(&mut self, name: &str, max: usize) -> Checked<Vec<BitRate>> {
+        let rates = self.value(name, |key, node| ladder(key, node, max))?;
+        let rates = self.must(name, rates)?;
+        let shown = rates
+            .iter()
+            .map(|rate| ResolvedValue::Text(rate.to_string()));
+        self.put(name, ResolvedValue::List(shown.collect()));
+        Ok(rates)
+    }
+}
+
+fn ladder(key: &'static Key, node: &Node, max: usize) -> Checked<Vec<BitRate>> {
+    let Value::Array(items) = &node.value else {
+        let what = format!("\"{}\" is {}", key.name, node.kind());
+        return Err(fault(node.at, what)
+            .allowed("expected rates that rise")
+            .hint("for example [\"1 Mbit/s\", \"4 Mbit/s\"]"));
+    };
+    if items.is_empty() || items.len() > max {
+        let what = format!("\"{}\" has {} rates", key.name, items.len());
+        return Err(fault(node.at, what).allowed(format!("allowed are 1 to {max}")));
+    }
+    let mut rates: Vec<BitRate> = Vec::with_capacity(items.len());
+    for item in items {
+        let rate = quantity::<BitRate>(&RUNG, item)?;
+        if let Some(before) = rates.last()
+            && rate <= *before
+        {
+            let what = format!("{rate} in \"{}\" follows {before}", key.name);
+            return Err(fault(item.at, what).allowed("rates rise"));
+        }
+        rates.push(rate);
+    }
+    Ok(rates)
+}
+
+/// A rate of a ladder.
+static RUNG: Key = Key {
+    name: "rate of the ladder",
+    kind: Kind::BitRate,
+    fallback: Fallback::Required,
+    range: Range::Within(1.0, crate::keys::FASTEST),
+    meaning: "A bitrate.",
+};
 
 fn steps(key: &'static Key, node: &Node, max: usize) -> Checked<Vec<Step>> {
     let Value::Array(items) = &node.value else {

@@ -1,5 +1,6 @@
 //! Flows and their applications.
 
+use super::apps;
 use super::ue::{Group, user_of};
 use super::{check_name, check_unique, copy_name, window_validation};
 use crate::document::Node;
@@ -91,6 +92,15 @@ fn one<'a>(name: &str, node: &'a Node, groups: &[Group], duration: Duration) -> 
             "\"ssh\" is neither over QUIC nor from the user",
         )
         .allowed("the output of a command comes to the user over TCP"));
+    }
+    let is_for_users = matches!(app, AppSpec::Video(_) | AppSpec::Page(_));
+    if is_for_users && direction == Direction::Up {
+        return Err(fault(
+            reader.place("direction"),
+            "videos and pages do not come from the user",
+        )
+        .allowed("they are towards the user")
+        .hint("remove the line, or take another \"app\""));
     }
     let start = reader.quantity::<Duration>("start")?;
     let start_jitter = reader.quantity::<Duration>("start-jitter")?;
@@ -185,6 +195,8 @@ fn app(flow: &mut Reader<'_>, name: &str) -> Checked<(AppSpec, Transport)> {
             },
             Transport::Tcp,
         ),
+        "video" => (apps::video(r)?, Transport::Tcp),
+        "page" => (apps::page(r)?, Transport::Tcp),
         "cbr" => {
             let (rate, packet) = (r.quantity("rate")?, r.quantity("packet")?);
             (

@@ -1,5 +1,6 @@
 //! From a document to a typed experiment.
 
+mod apps;
 mod cell;
 mod channel;
 mod flow;

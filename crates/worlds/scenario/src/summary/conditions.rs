@@ -2,7 +2,7 @@
 //! its interval.
 
 use crate::experiment::{AccessSpec, ChannelSpec, Direction, Experiment, TraceSpec};
-use crate::result::{FlowResult, RunResult};
+use crate::result::{ApplicationResult, FlowResult, RunResult};
 use radio::trace::{Network, NetworkTimes};
 use ran::Rat;
 use serde::Serialize;
@@ -172,7 +172,13 @@ fn outcome(run: &RunResult) -> Vec<u64> {
             flow.retransmits,
             flow.lost,
         ];
-        counts.into_iter().chain(spreads).collect::<Vec<u64>>()
+        let application = flow
+            .application
+            .iter()
+            .flat_map(ApplicationResult::measures);
+        let application = application.map(|of| of.value.map_or(u64::MAX, f64::to_bits));
+        let all = counts.into_iter().chain(spreads).chain(application);
+        all.collect::<Vec<u64>>()
     };
     run.flows.iter().flat_map(of_flow).collect()
 }

@@ -1,6 +1,6 @@
 //! Flows.
 
-use super::{BurstSummary, Spread, mean};
+use super::{ApplicationSummary, BurstSummary, Spread, mean};
 use crate::result::{FlowResult, RunResult};
 use crate::statistics::{Estimate, estimate, unit_means};
 use serde::Serialize;
@@ -43,6 +43,9 @@ pub struct FlowSummary {
     /// How often each reason decided of a loss, with MELD; not printed without.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub loss_decisions: BTreeMap<&'static str, f64>,
+    /// What its application measured; not printed of those that measure nothing of their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub application: Option<ApplicationSummary>,
 }
 
 pub(super) fn flow_summary(index: usize, named: &FlowResult, runs: &[RunResult]) -> FlowSummary {
@@ -72,6 +75,7 @@ pub(super) fn flow_summary(index: usize, named: &FlowResult, runs: &[RunResult])
         lost: of(|flow| flow.lost as f64),
         loss_bursts: BurstSummary::of(flows().filter_map(|flow| flow.loss_bursts.as_ref())),
         loss_decisions: loss_decisions(flows(), runs.len()),
+        application: ApplicationSummary::of(index, runs),
     }
 }
 

@@ -12,6 +12,7 @@ mod plan;
 mod queue_refusals;
 mod reference;
 mod refusals;
+mod refusals_apps;
 mod refusals_cdbe;
 mod refusals_meld;
 mod refusals_tunnel;

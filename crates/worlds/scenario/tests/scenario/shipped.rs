@@ -237,6 +237,28 @@ fn the_dumbbell_is_a_wire_with_two_cubic_flows() {
 }
 
 #[test]
+fn applications_stand_beside_a_download_and_turn_with_their_knobs() {
+    for name in ["applications/video", "applications/page"] {
+        for (cc, ecn) in [("cubic", "classic"), ("prague", "l4s")] {
+            for transport in ["tcp", "quic"] {
+                let set = [("transport", transport), ("cc", cc), ("ecn", ecn)];
+                let e = load_with(name, &set, None).experiment;
+                assert_eq!(names(&e), ["bulk", "app"], "{name}");
+                assert!(e.flows.iter().all(|flow| flow.cc.name == cc));
+                assert_eq!(e.flows[0].transport, e.flows[1].transport);
+            }
+        }
+    }
+    let e = load_with("applications/video", &[("rule", "rate")], None).experiment;
+    let AppSpec::Video(video) = &e.flows[1].app else {
+        panic!("a video")
+    };
+    assert_eq!(video.rule, scenario::AbrRule::Rate);
+    let e = load_with("applications/page", &[("unsplit", "mark")], None).experiment;
+    assert!(matches!(e.flows[1].app, AppSpec::Page(_)) && e.pep.unsplit.is_some());
+}
+
+#[test]
 fn trace_drive_runs_on_the_traces_that_come_with_brimful() {
     let traces = root().join("traces");
     let mut count = 0;

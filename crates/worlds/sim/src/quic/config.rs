@@ -37,6 +37,8 @@ pub(crate) struct Config {
     pub(crate) ecn: Option<Ecn>,
     /// The client reports its bandwidth, and the server takes reports.
     pub(crate) reports: bool,
+    /// Streams that the client may have open at a time; with 1 there is one, which both ends use from the beginning.
+    pub(crate) streams: u32,
 }
 
 /// Why a QUIC connection cannot be built.
@@ -105,7 +107,7 @@ impl Config {
             .stream_receive_window(window)
             .receive_window(window)
             .send_window(self.send_buffer.get())
-            .max_concurrent_bidi_streams(VarInt::from_u32(1))
+            .max_concurrent_bidi_streams(VarInt::from_u32(self.streams))
             .max_concurrent_uni_streams(VarInt::from_u32(0))
             .max_idle_timeout(Some(VarInt::from_u32(IDLE_TIMEOUT_MS).into()))
             .keep_alive_interval(is_client.then_some(KEEP_ALIVE))

@@ -1,5 +1,9 @@
 //! One end of a connection.
 
+mod many;
+
+pub(crate) use many::StreamId;
+
 use super::clock::std_instant;
 use super::config::{self, BuildController, Config, Watch};
 use super::tap::{Ledgers, Shared, TappedClient, TappedServer};
@@ -12,7 +16,7 @@ use queue::Ecn;
 use quinn_cc::{Reporting, TraceSink};
 use quinn_proto::{
     ClientConfig, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, Event, StreamEvent,
-    StreamId, Transmit, VarInt,
+    Transmit, VarInt,
 };
 use rnis::{RadioReport, UeReport};
 use std::collections::VecDeque;
@@ -54,6 +58,8 @@ pub(crate) struct Connection {
     /// The connection, once there is one.
     inner: Option<(ConnectionHandle, quinn_proto::Connection)>,
     stream: Option<StreamId>,
+    /// All its streams, if it may have several.
+    many: Option<many::Streams>,
     /// What packets are sent as that quinn has ECT(0).
     ecn: Option<Ecn>,
     /// What it sends.
@@ -163,6 +169,7 @@ impl Connection {
             client: None,
             inner: None,
             stream: None,
+            many: (config.streams > 1).then(many::Streams::default),
             ecn: config.ecn,
             ledger,
             peers,
@@ -270,7 +277,12 @@ impl Connection {
         }
         while let Some(event) = connection.poll() {
             match event {
-                Event::Connected if connection.side().is_client() => {
+                Event::Stream(event) if self.many.is_some() => {
+                    if let Some(many) = &mut self.many {
+                        many.on_event(connection, &event);
+                    }
+                }
+                Event::Connected if connection.side().is_client() && self.many.is_none() => {
                     self.stream = connection.streams().open(Dir::Bi);
                 }
                 Event::Stream(StreamEvent::Opened { dir }) => {
@@ -290,6 +302,9 @@ impl Connection {
 
     /// The application reads at once what has arrived in order.
     fn take_arrived(&mut self) {
+        if let (Some((_, connection)), Some(many)) = (&mut self.inner, &mut self.many) {
+            return many.take_arrived(connection);
+        }
         let (Some((_, connection)), Some(stream)) = (&mut self.inner, self.stream) else {
             return;
         };
@@ -345,7 +360,15 @@ impl Connection {
     /// The application offers `bytes`; returns how many quinn takes: none before the handshake is
     /// complete.
     pub(crate) fn write(&mut self, bytes: Bytes) -> Bytes {
-        let (Some((_, connection)), Some(stream)) = (&mut self.inner, self.stream) else {
+        match self.stream {
+            Some(stream) => self.write_to(stream, bytes),
+            None => Bytes::ZERO,
+        }
+    }
+
+    /// The same, on one stream.
+    fn write_to(&mut self, stream: StreamId, bytes: Bytes) -> Bytes {
+        let Some((_, connection)) = &mut self.inner else {
             return Bytes::ZERO;
         };
         let mut stream = connection.send_stream(stream);
@@ -364,6 +387,7 @@ impl Connection {
     /// The application has no more to write. A client that has read everything closes the connection.
     pub(crate) fn close(&mut self, now: Instant) {
         self.is_closing = true;
+        self.peer_finished |= self.many.is_some();
         self.finish_if_due();
         if let Some((_, connection)) = &mut self.inner
             && connection.side().is_client()
@@ -401,7 +425,7 @@ impl Connection {
         if max.is_zero() {
             return None;
         }
-        let (bytes, origin) = self.peers.lock().read(max)?;
+        let (bytes, origin) = self.peers.lock().read(self.stream?.into(), max)?;
         self.readable -= bytes;
         Some(ReadChunk { bytes, origin })
     }

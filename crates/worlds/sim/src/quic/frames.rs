@@ -3,6 +3,8 @@
 /// Stream data in a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct StreamData {
+    /// The stream.
+    pub(super) id: u64,
     /// Position of its first byte in the stream.
     pub(super) offset: u64,
     /// Bytes.
@@ -71,7 +73,7 @@ impl<'a> StreamFrames<'a> {
 
     /// The part of a STREAM frame behind its type (RFC 9000 19.8).
     fn stream(&mut self, kind: u64) -> Option<StreamData> {
-        self.skip(1)?;
+        let id = self.varint()?;
         let offset = if kind & 0x04 != 0 { self.varint()? } else { 0 };
         let len = if kind & 0x02 != 0 {
             self.varint()?
@@ -79,7 +81,7 @@ impl<'a> StreamFrames<'a> {
             self.left.len() as u64
         };
         self.take(len)?;
-        Some(StreamData { offset, len })
+        Some(StreamData { id, offset, len })
     }
 }
 
@@ -159,6 +161,8 @@ mod tests {
         ]
         .concat();
         assert_eq!(read(&payload), [(300, 3), (0, 4)]);
+        let ids: Vec<u64> = StreamFrames::new(&payload).map(|data| data.id).collect();
+        assert_eq!(ids, [0, 4]);
         // ACK_ECN of 5 with counts 9, 0 and 3, then PING
         let marks = [0x03, 0x05, 0x00, 0x00, 0x05, 0x09, 0x00, 0x03, 0x01];
         assert_eq!(StreamFrames::new(&marks).count_of_ce(), Some(3));

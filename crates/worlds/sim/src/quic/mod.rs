@@ -12,8 +12,8 @@
 //! is what quinn leaves to its user: time, randomness, datagrams, the application's stream, and what is
 //! measured.
 //!
-//! A connection is one bidirectional stream, opened by the client. Applications read at once. The
-//! client closes the connection when it has read all that the server sent.
+//! A connection is one bidirectional stream, opened by the client, or (HTTP/3) one for each request. Applications read at once.
+//! The client closes the connection when it has read all that the server sent.
 //!
 //! **Determinism.** Endpoints, connection identifiers and reset keys come from the connection's own
 //! random stream. TLS keys are ring's, and differ from run to run: they change what packets contain,
@@ -35,4 +35,4 @@ mod tls;
 
 pub use config::ConfigError;
 pub(crate) use config::{BuildController, Config};
-pub(crate) use connection::{Connection, Datagram, EndSetup, pair};
+pub(crate) use connection::{Connection, Datagram, EndSetup, StreamId, pair};

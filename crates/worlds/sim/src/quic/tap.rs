@@ -1,8 +1,8 @@
-//! When each byte of the stream left its sender first, and what was sent again.
+//! When each byte of a stream left its sender first, and what was sent again.
 //!
 //! One-way delays are measured from there, as for TCP. quinn does not record; so the key that protects the
 //! sender's packets reads their STREAM frames before it encrypts them, and notes them in a ledger that
-//! the receiver's end reads too. The key that opens packets notes what has come of the peer's stream, and how many of the
+//! the receiver's end reads too. The key that opens packets notes what has come of the peer's streams, and how many of the
 //! own packets the peer's acknowledgements count as marked, which quinn does not report. They change nothing of the packets.
 
 use super::frames::StreamFrames;
@@ -16,37 +16,45 @@ use quinn_proto::crypto::{
 use quinn_proto::transport_parameters::TransportParameters;
 use quinn_proto::{ConnectError, ConnectionId, Side, TransportError};
 use std::any::Any;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 use units::{Bytes, Instant, Packets};
 
-/// What is known of one direction of the stream.
+/// What is known of one direction of a stream.
 #[derive(Debug, Default)]
-pub(super) struct Ledger {
-    /// When its sender was last polled for packets.
-    pub(super) now: Instant,
+struct StreamLedger {
     /// (end of a part, when it was first sent), in order; what was read is dropped.
     first_sent: VecDeque<(u64, Instant)>,
     /// End of what was sent.
     sent: u64,
     /// End of what was read.
     read: u64,
-    /// Packets with stream data that had been sent before.
-    pub(super) retransmits: Packets,
     /// What has come, in any order.
     come: RangeSet,
-    /// Bytes of `come`.
+}
+
+/// What is known of one direction of a connection's streams.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    /// When its sender was last polled for packets.
+    pub(super) now: Instant,
+    /// Each stream by its identifier.
+    streams: BTreeMap<u64, StreamLedger>,
+    /// Packets with stream data that had been sent before.
+    pub(super) retransmits: Packets,
+    /// Bytes that have come, in any order.
     pub(super) received: Bytes,
 }
 
 impl Ledger {
     fn on_arrival(&mut self, payload: &[u8]) {
-        let (come, received) = (&mut self.come, &mut self.received);
+        let received = &mut self.received;
         for data in StreamFrames::new(payload).filter(|data| data.len > 0) {
             let span = Span {
                 start: data.offset,
                 end: data.offset + data.len,
             };
+            let come = &mut self.streams.entry(data.id).or_default().come;
             come.insert(span, |new| *received += Bytes::new(new.end - new.start));
         }
     }
@@ -55,26 +63,28 @@ impl Ledger {
         let mut is_repeat = false;
         for data in StreamFrames::new(payload) {
             let end = data.offset + data.len;
-            is_repeat |= data.len > 0 && data.offset < self.sent;
-            if end <= self.sent {
+            let stream = self.streams.entry(data.id).or_default();
+            is_repeat |= data.len > 0 && data.offset < stream.sent;
+            if end <= stream.sent {
                 continue;
             }
-            self.sent = end;
-            match self.first_sent.back_mut() {
+            stream.sent = end;
+            match stream.first_sent.back_mut() {
                 Some((last, at)) if *at == self.now => *last = end,
-                _ => self.first_sent.push_back((end, self.now)),
+                _ => stream.first_sent.push_back((end, self.now)),
             }
         }
         self.retransmits += Packets::new(u64::from(is_repeat));
     }
 
-    /// The receiver reads on: up to `max` bytes that were first sent together.
-    pub(super) fn read(&mut self, max: Bytes) -> Option<(Bytes, Instant)> {
-        let &(end, at) = self.first_sent.front()?;
-        let bytes = (end - self.read).min(max.get());
-        self.read += bytes;
-        if self.read == end {
-            self.first_sent.pop_front();
+    /// The receiver of a stream reads on: up to `max` bytes that were first sent together.
+    pub(super) fn read(&mut self, id: u64, max: Bytes) -> Option<(Bytes, Instant)> {
+        let stream = self.streams.get_mut(&id)?;
+        let &(end, at) = stream.first_sent.front()?;
+        let bytes = (end - stream.read).min(max.get());
+        stream.read += bytes;
+        if stream.read == end {
+            stream.first_sent.pop_front();
         }
         Some((Bytes::new(bytes), at))
     }
@@ -281,10 +291,29 @@ mod tests {
         ledger.now = at(7);
         ledger.on_packet(&[stream(0, 10), stream(20, 5)].concat());
         assert_eq!(ledger.retransmits, Packets::new(1));
-        assert_eq!(ledger.read(Bytes::new(15)), Some((Bytes::new(15), at(0))));
-        assert_eq!(ledger.read(Bytes::MAX), Some((Bytes::new(5), at(0))));
-        assert_eq!(ledger.read(Bytes::MAX), Some((Bytes::new(5), at(7))));
-        assert_eq!(ledger.read(Bytes::MAX), None);
+        assert_eq!(
+            ledger.read(0, Bytes::new(15)),
+            Some((Bytes::new(15), at(0)))
+        );
+        assert_eq!(ledger.read(0, Bytes::MAX), Some((Bytes::new(5), at(0))));
+        assert_eq!(ledger.read(0, Bytes::MAX), Some((Bytes::new(5), at(7))));
+        assert_eq!(ledger.read(0, Bytes::MAX), None);
+    }
+
+    #[test]
+    fn streams_have_positions_of_their_own() {
+        let stream = |id: u8, offset: u8, len: u8| {
+            [&[0x0e, id, offset, len][..], &vec![0; usize::from(len)]].concat()
+        };
+        let mut ledger = Ledger::default();
+        ledger.on_packet(&[stream(0, 0, 10), stream(4, 0, 20)].concat());
+        assert_eq!(ledger.retransmits, Packets::ZERO);
+        ledger.on_arrival(&[stream(4, 0, 20), stream(0, 0, 10)].concat());
+        assert_eq!(ledger.received, Bytes::new(30));
+        let (all, at) = (Bytes::MAX, Instant::ZERO);
+        assert_eq!(ledger.read(4, all), Some((Bytes::new(20), at)));
+        assert_eq!(ledger.read(0, all), Some((Bytes::new(10), at)));
+        assert_eq!(ledger.read(8, all), None);
     }
 
     #[test]

@@ -15,6 +15,7 @@ fn config() -> Config {
         delayed_ack: true,
         ecn: None,
         reports: false,
+        streams: 1,
     }
 }
 

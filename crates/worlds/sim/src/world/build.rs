@@ -1,9 +1,10 @@
 //! Builds the world of an experiment. Everything that can be wrong with it is found here.
 
+use super::apps::App;
 use super::connections::new_reporter;
 use super::meld::Recorder;
 use super::tunnel::{self, UeTunnel};
-use super::{App, Entity, Flow, World};
+use super::{Entity, Flow, World};
 use crate::Error;
 use crate::carried::Ledger;
 use crate::control::{Control, ServerReports};
@@ -14,7 +15,6 @@ use crate::schedule::{EntityId, Schedule};
 use cc::Reporter;
 use edge::marker::Marker;
 use edge::{Edge, EdgeConfig};
-use network::app::{Datagrams, Objects};
 use network::measure::{Bottleneck, FlowMeter, QueueMeter, SeriesSet};
 use network::{
     ReportChannel, Topology, WireSpec, check_share, first_rtt, path_delay, rnti, ue_address,
@@ -184,17 +184,8 @@ impl Builder<'_> {
     ) -> Result<Flow, Error> {
         let start = Instant::ZERO + spec.start;
         let streams = self.streams.child("flow").child(&spec.name);
-        let app = match Objects::new(&spec.app, start) {
-            Some(objects) => Some(App::Objects(objects)),
-            None => Datagrams::new(&spec.app, start, streams.stream("application")).map(|source| {
-                App::Datagrams {
-                    source,
-                    arrived: 0,
-                    sent: 0,
-                }
-            }),
-        };
-        let has_objects = matches!(app, Some(App::Objects(_)));
+        let app = App::new(spec, &streams);
+        let has_objects = app.as_ref().is_some_and(|app| !app.is_of_datagrams());
         let is_tcp = spec.transport == Transport::Tcp;
         let app = app.filter(|_| has_objects == (spec.transport != Transport::Udp));
         let app = app.ok_or_else(|| network::Error::Transport {

@@ -4,6 +4,7 @@ use super::World;
 use super::meld::Recorder;
 use crate::custom::Registry;
 use crate::host::Host;
+use crate::http;
 use crate::quic;
 use crate::session::Side;
 use crate::tcp::{Config, Connection, EcnConfig};
@@ -15,7 +16,7 @@ use cc::{BuildConfig, CongestionControl, RateReporter, Reporter, cqic};
 use queue::Ecn;
 use quinn_cc::TraceSink;
 use recovery::Validation;
-use scenario::{CdbeSpec, EcnSpec, FlowSpec, PepMode, PepSpec, Transport, WindowControl};
+use scenario::{AppSpec, CdbeSpec, EcnSpec, FlowSpec, PepMode, PepSpec, Transport, WindowControl};
 use std::sync::{Arc, Mutex};
 use units::Bytes;
 
@@ -52,6 +53,10 @@ pub(super) fn quic_config(flow: &FlowSpec) -> quic::Config {
             EcnSpec::L4s => Some(Ecn::Ect1),
         },
         reports: flow.report.is_some(),
+        streams: match flow.app {
+            AppSpec::Page(_) => http::MAX_STREAMS as u32,
+            _ => 1,
+        },
     }
 }
 

@@ -1,8 +1,10 @@
 //! Hosts: applications over their connections, and datagrams.
 
-use super::{App, Entity, World};
+use super::apps::App;
+use super::{Entity, World};
 use crate::forwarding::TunnelEnd;
 use crate::host::{End, Host};
+use crate::http::Http;
 use crate::packet::{Body, Datagram, Packet};
 use crate::quic;
 use crate::session::{Endpoint, ObjectSpec, Session, Side};
@@ -10,7 +12,7 @@ use crate::tcp::Segment;
 use cc::Arrival;
 use network::app::Begin;
 use queue::Ecn;
-use scenario::{AppSpec, Direction, EcnSpec};
+use scenario::{AppSpec, Direction, EcnSpec, Transport};
 use units::{Bytes, Duration, Instant, Packets};
 
 /// What the timestamps of clients and servers count in that have no other.
@@ -24,22 +26,20 @@ impl World {
     pub(super) fn on_flow(&mut self, flow: u32) {
         self.bottleneck_starts(flow);
         match self.flows[flow as usize].app {
-            App::Objects(_) => self.on_objects(flow),
+            App::Objects(_) | App::Video(_) | App::Page(_) => self.on_objects(flow),
             App::Datagrams { .. } => self.send_datagrams(flow),
         }
     }
 
     fn on_objects(&mut self, flow: u32) {
         let now = self.now;
-        while let App::Objects(objects) = &mut self.flows[flow as usize].app
-            && let Some(begin) = objects.begin(now)
-        {
+        while let Some(begin) = self.flows[flow as usize].app.begin(now) {
             match begin {
                 Begin::OnNewConnection => self.open_session(flow),
                 Begin::OnSameConnection => self.begin_object(flow),
             }
         }
-        // a sender that limits its own rate
+        // a sender that limits its own rate, or has another answer ready
         if let Some(id) = self.flows[flow as usize].latest {
             self.with_session(id, |world, session| {
                 if session.next_release().is_some_and(|at| at <= world.now) {
@@ -51,19 +51,26 @@ impl World {
         self.arm_flow(flow);
     }
 
-    fn arm_flow(&mut self, flow: u32) {
+    pub(super) fn arm_flow(&mut self, flow: u32) {
         let state = &self.flows[flow as usize];
-        let due = match &state.app {
-            App::Objects(objects) => objects.next_deadline(),
-            App::Datagrams { source, .. } => source.next_deadline(),
-        };
+        let due = state.app.next_deadline();
         self.net.schedule.set_no_later(state.entity, due);
     }
 
     fn object_spec(&self, flow: u32) -> Option<ObjectSpec> {
         let state = &self.flows[flow as usize];
-        let App::Objects(objects) = &state.app else {
-            return None;
+        let objects = match &state.app {
+            App::Objects(objects) => objects,
+            App::Video(video) => {
+                let exchange = video.exchange();
+                return Some(ObjectSpec {
+                    request: exchange.request,
+                    size: Some(exchange.answer),
+                    rate: None,
+                    closes_after: false,
+                });
+            }
+            App::Page(_) | App::Datagrams { .. } => return None,
         };
         let rate = objects.rate().map(|rate| {
             let chunk = rate.bytes_in(RELEASE_INTERVAL).max(state.spec.tcp.mss);
@@ -87,7 +94,10 @@ impl World {
         let state = &mut self.flows[flow as usize];
         state.sessions += 1;
         state.latest = Some(id);
-        let session = Session::new(flow, number, state.spec.direction, client, server);
+        let mut session = Session::new(flow, number, state.spec.direction, client, server);
+        if matches!(state.app, App::Page(_)) {
+            session = session.with_http(Http::new(state.spec.transport == Transport::Quic));
+        }
         self.sessions.push(Some(Box::new(session)));
         let now = self.now;
         self.with_session(id, |_, session| session.client.connection.open(now));
@@ -102,12 +112,15 @@ impl World {
 
     /// Begins the flow's next object on its latest session.
     fn begin_object(&mut self, flow: u32) {
-        let (Some(object), Some(id)) = (self.object_spec(flow), self.flows[flow as usize].latest)
-        else {
+        let Some(id) = self.flows[flow as usize].latest else {
             return;
         };
+        let object = self.object_spec(flow);
         self.with_session(id, |world, session| {
-            session.begin_object(world.now, object);
+            match object {
+                Some(object) => session.begin_object(world.now, object),
+                None => world.request_objects(session),
+            }
             world.settle_host(session, id, Side::Client);
         });
     }
@@ -231,6 +244,7 @@ impl World {
                 .meter
                 .on_delivered(bytes, now.saturating_since(origin));
         }
+        self.read_page(session);
         if session.take_object_done() {
             self.on_object_done(flow, now.saturating_since(session.object_began()));
         }
@@ -238,8 +252,13 @@ impl World {
 
     fn on_object_done(&mut self, flow: u32, load_time: Duration) {
         let state = &mut self.flows[flow as usize];
-        let App::Objects(objects) = &mut state.app else {
-            return;
+        let objects = match &mut state.app {
+            App::Objects(objects) => objects,
+            App::Video(video) => {
+                video.on_object_done(self.now);
+                return self.arm_flow(flow);
+            }
+            App::Page(_) | App::Datagrams { .. } => return,
         };
         if matches!(state.spec.app, AppSpec::Web { .. } | AppSpec::Short { .. }) {
             state.meter.on_load_time(load_time);
@@ -254,7 +273,7 @@ impl World {
     }
 
     /// Nothing more will come of a flow.
-    fn end_flow(&mut self, flow: u32, is_whole: bool) {
+    pub(super) fn end_flow(&mut self, flow: u32, is_whole: bool) {
         let meter = &mut self.flows[flow as usize].meter;
         if meter.has_ended() {
             return;
@@ -326,12 +345,26 @@ impl World {
 
     /// A connection broke before its object was whole.
     fn on_object_failed(&mut self, flow: u32) {
-        let App::Objects(objects) = &mut self.flows[flow as usize].app else {
-            return;
+        let now = self.now;
+        let is_over = match &mut self.flows[flow as usize].app {
+            App::Objects(objects) => {
+                objects.on_object_done();
+                objects.is_complete() || objects.needs_broken_connection()
+            }
+            App::Video(video) => {
+                video.on_connection_lost(now);
+                false
+            }
+            App::Page(page) => {
+                page.on_connection_lost(now);
+                page.is_complete()
+            }
+            App::Datagrams { .. } => return,
         };
-        objects.on_object_done();
-        if objects.is_complete() || objects.needs_broken_connection() {
+        if is_over {
             self.end_flow(flow, false);
+        } else if !matches!(self.flows[flow as usize].app, App::Objects(_)) {
+            self.arm_flow(flow);
         }
     }
 

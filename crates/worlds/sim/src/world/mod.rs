@@ -4,6 +4,7 @@
 //! moves what comes of it. What an entity hands on without delay is carried on at once; everything
 //! else goes through the schedule.
 
+mod apps;
 mod build;
 mod connections;
 mod hosts;
@@ -20,16 +21,16 @@ use crate::packet::{Body, Packet};
 use crate::pool::Handle;
 use crate::schedule::EntityId;
 use crate::session::{Session, Side};
+use apps::App;
 use cc::RateReporter;
 use edge::marker::{self, Codepoint, Fate};
 use edge::recording::Record;
 use meld::Recorder;
-use network::app::{Datagrams, Objects};
 use network::measure::{Bottleneck, FlowMeter, QueueMeter, SeriesSet};
 use network::{LinkId, ue_address};
 use queue::{Ecn, Packet as _};
 use rnis::Rnti;
-use scenario::{CdbeSpec, FlowResult, FlowSpec, Observer, PepSpec, RunResult};
+use scenario::{ApplicationResult, CdbeSpec, FlowResult, FlowSpec, Observer, PepSpec, RunResult};
 use std::collections::BTreeMap;
 use tunnel::UeTunnel;
 use units::{Duration, Instant, Streams};
@@ -67,22 +68,6 @@ pub(crate) enum Entity {
     StreamTimer { ue: usize, end: TunnelEnd, path: u8 },
     /// The next event of a path of a UE's tunnel.
     TunnelEvent { ue: usize },
-}
-
-/// What a flow does.
-#[derive(Debug)]
-pub(crate) enum App {
-    /// Objects over TCP or QUIC.
-    Objects(Objects),
-    /// Datagrams over UDP.
-    Datagrams {
-        /// What leaves.
-        source: Datagrams,
-        /// Datagrams that arrived.
-        arrived: u64,
-        /// Datagrams that left.
-        sent: u64,
-    },
 }
 
 /// A flow.
@@ -348,15 +333,23 @@ impl World {
         let mut queues = self.net.finish(end);
         queues.extend(of_tunnel);
         let mut flows = Vec::with_capacity(self.flows.len());
-        for (flow, lost) in self.flows.into_iter().zip(lost) {
+        for (mut flow, lost) in self.flows.into_iter().zip(lost) {
             queues.extend(flow.proxy_queue.map(|queue| queue.finish(end)));
-            let cc = match flow.app {
-                App::Objects(_) => flow.spec.cc.name,
-                App::Datagrams { .. } => "udp".to_owned(),
+            let cc = match flow.app.is_of_datagrams() {
+                true => "udp".to_owned(),
+                false => flow.spec.cc.name,
+            };
+            let application = flow.app.result(end);
+            let measured = flow.meter.finish(flow.spec.name, cc, end, lost);
+            let load_time = match &application {
+                Some(ApplicationResult::Page(page)) => page.load_time.clone(),
+                _ => measured.load_time.clone(),
             };
             flows.push(FlowResult {
                 loss_decisions: flow.decisions.take(),
-                ..flow.meter.finish(flow.spec.name, cc, end, lost)
+                load_time,
+                application,
+                ..measured
             });
         }
         RunResult {

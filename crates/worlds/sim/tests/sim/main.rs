@@ -18,6 +18,7 @@ mod reports;
 mod tunnel;
 mod unsplit;
 mod uplink_trace;
+mod video_and_pages;
 
 pub(crate) use experiments::*;
 use scenario::{AppSpec, FlowResult, FlowSpec, QueueResult, RunResult, Transport};
