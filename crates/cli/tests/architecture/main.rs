@@ -33,6 +33,7 @@ const ACROSS: &[(&str, &str)] = &[
 /// For each crate, the crates of ours that it may depend on.
 const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("units", &[]),
+    ("media", &["units"]),
     ("metric", &[]),
     ("suggestion", &[]),
     ("tun", &[]),
@@ -51,6 +52,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
         "scenario",
         &[
             "units",
+            "media",
             "metric",
             "suggestion",
             "rnis",
@@ -66,12 +68,15 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ),
     (
         "network",
-        &["units", "rnis", "queue", "radio", "cc", "ran", "scenario"],
+        &[
+            "units", "media", "rnis", "queue", "radio", "cc", "ran", "scenario",
+        ],
     ),
     (
         "sim",
         &[
             "units",
+            "media",
             "rnis",
             "radio",
             "cc",

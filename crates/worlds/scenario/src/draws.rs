@@ -56,6 +56,7 @@ impl Experiment {
             ("the load of others", self.draws_load()),
             ("losses and jitter of links", self.draws_losses()),
             ("intervals of packets", self.draws_intervals()),
+            ("sizes of frames", self.draws_frames()),
             ("sizes of objects and segments", self.draws_sizes()),
             (
                 "choices of congestion controls and queues",
@@ -117,6 +118,12 @@ impl Experiment {
 
     fn draws_intervals(&self) -> bool {
         let is_drawn = |app: &AppSpec| matches!(app, AppSpec::Gaming { deviation, .. } if !deviation.is_zero());
+        self.flows.iter().any(|flow| is_drawn(&flow.app))
+    }
+
+    fn draws_frames(&self) -> bool {
+        let is_drawn =
+            |app: &AppSpec| matches!(app, AppSpec::Call(call) if call.encoder.deviation > 0.0);
         self.flows.iter().any(|flow| is_drawn(&flow.app))
     }
 

@@ -2,6 +2,7 @@
 //! checked. Both worlds run it.
 
 use crate::apps::{PageSpec, VideoSpec};
+use crate::call::CallSpec;
 use crate::moving::MovingSpec;
 use crate::tunnel::TunnelSpec;
 use cc::{BuildConfig, RateReport, Reporter, cdbe, meld};
@@ -398,6 +399,8 @@ pub enum AppSpec {
         /// Standard deviation of the interval.
         deviation: Duration,
     },
+    /// A video call over UDP whose rate adapts.
+    Call(Arc<CallSpec>),
 }
 
 /// TCP parameters of a flow.

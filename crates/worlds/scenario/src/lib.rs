@@ -18,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 mod apps;
+mod call;
 mod comparison;
 mod document;
 mod draws;
@@ -43,6 +44,7 @@ mod variants;
 mod world;
 
 pub use apps::{AbrRule, PageSpec, VideoSpec};
+pub use call::{CallController, CallSpec};
 pub use comparison::{CompareError, Compared, Labelled, compare};
 pub use error::{Problem, ScenarioError};
 pub use experiment::{

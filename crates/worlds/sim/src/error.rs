@@ -43,6 +43,14 @@ pub enum Error {
         /// Why.
         source: crate::QuicConfigError,
     },
+    /// A call.
+    #[error("flow {flow:?}: {source}")]
+    Call {
+        /// The flow.
+        flow: String,
+        /// Why.
+        source: media::ConfigError,
+    },
     /// The multipath tunnel.
     #[error("tunnel: {problem}")]
     Tunnel {

@@ -5,6 +5,7 @@ use crate::carried::Carried;
 use crate::pool::Label;
 use crate::quic;
 use crate::tcp::Segment;
+use media::{Feedback, MediaPacket};
 use multipath::Payload;
 use multipath::packet::encoded_len;
 use queue::Ecn;
@@ -26,6 +27,26 @@ pub(crate) struct Datagram {
     pub(crate) ecn: Ecn,
 }
 
+/// A packet of a call's media.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Media {
+    /// What it carries.
+    pub(crate) packet: MediaPacket,
+    /// When it left the sending host.
+    pub(crate) sent_at: Instant,
+    /// The ECN field of the IP header.
+    pub(crate) ecn: Ecn,
+}
+
+/// Feedback on a call's media, to its sender.
+#[derive(Clone, Debug)]
+pub(crate) struct MediaFeedback {
+    /// What it reports.
+    pub(crate) feedback: Feedback,
+    /// Payload.
+    pub(crate) payload: Bytes,
+}
+
 /// What a packet carries.
 #[derive(Debug)]
 pub(crate) enum Body {
@@ -45,6 +66,10 @@ pub(crate) enum Body {
     },
     /// A datagram of a UDP application.
     Datagram(Datagram),
+    /// A packet of a call's media.
+    Media(Box<Media>),
+    /// Feedback on it, which is not ECN-capable.
+    MediaFeedback(Box<MediaFeedback>),
     /// A DCCP packet, in UDP, of a path of the tunnel of the UE that the packet's flow numbers.
     Dccp(Box<Dccp>),
     /// A segment of the TCP connection that carries such a path.
@@ -113,6 +138,16 @@ impl Packet {
                 flow: self.flow.wrapping_mul(2) + 1,
                 ecn: datagram.ecn,
             },
+            Body::Media(media) => Label {
+                wire: media.packet.bytes + UDP_HEADERS,
+                flow: self.flow.wrapping_mul(2) + 1,
+                ecn: media.ecn,
+            },
+            Body::MediaFeedback(feedback) => Label {
+                wire: feedback.payload + UDP_HEADERS,
+                flow: self.flow.wrapping_mul(2) + 1,
+                ecn: Ecn::NotEct,
+            },
             Body::Dccp(dccp) => {
                 let inside = dccp.payload.as_ref().map_or(0, Payload::len);
                 let bytes = encoded_len(&dccp.packet) + inside;
@@ -141,6 +176,8 @@ impl Packet {
             Body::Segment { segment, .. } => segment.ecn = Ecn::Ce,
             Body::Quic { datagram, .. } => datagram.ecn = Ecn::Ce,
             Body::Datagram(datagram) => datagram.ecn = Ecn::Ce,
+            Body::Media(media) => media.ecn = Ecn::Ce,
+            Body::MediaFeedback(_) => {}
             Body::Dccp(dccp) => dccp.ecn = Ecn::Ce,
             Body::Stream { segment, .. } => segment.ecn = Ecn::Ce,
         }

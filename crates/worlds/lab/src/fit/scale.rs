@@ -151,12 +151,13 @@ fn scale_flow(flow: &mut FlowSpec, ratio: f64) {
             *paced = paced.map(|paced| rate(paced, ratio));
         }
         AppSpec::Cbr { rate: sent, .. } => *sent = rate(*sent, ratio),
-        // videos and pages are refused before
+        // videos, pages and calls are refused before
         AppSpec::Continuous
         | AppSpec::Video(_)
         | AppSpec::Page(_)
         | AppSpec::Voip { .. }
-        | AppSpec::Gaming { .. } => {}
+        | AppSpec::Gaming { .. }
+        | AppSpec::Call(_) => {}
     }
     for buffer in [&mut flow.tcp.receive_buffer, &mut flow.tcp.send_buffer] {
         *buffer = buffer.mul_f64(ratio).max((min * 4).min(*buffer));

@@ -49,6 +49,13 @@ pub(crate) fn check_flow(flow: &FlowSpec, available: &str) -> Result<(), Error> 
     {
         return refuse(why);
     }
+    if matches!(flow.app, AppSpec::Call(_)) {
+        return refuse(
+            "the lab has no end of a call: take --world sim, or app = { kind = \"voip\" }; calls of \
+             browsers are measured apart from scenarios"
+                .to_owned(),
+        );
+    }
     let payload = match flow.app {
         AppSpec::Cbr { packet, .. } | AppSpec::Voip { packet, .. } => Some(packet),
         AppSpec::Gaming { packet, .. } => Some(packet),

@@ -1,6 +1,7 @@
 //! What applications do, as plain state machines: when the next object or datagram is due, and when
 //! a flow is complete. They move no bytes.
 
+mod call;
 mod objects;
 mod page;
 pub mod ssh;
@@ -8,6 +9,7 @@ pub mod tls;
 mod udp;
 mod video;
 
+pub use call::{CallEnds, call_ends};
 pub use objects::{Begin, Objects};
 pub use page::{ObjectId, Page, Request};
 pub use udp::Datagrams;

@@ -95,7 +95,8 @@ impl Objects {
             | AppSpec::Page(_)
             | AppSpec::Cbr { .. }
             | AppSpec::Voip { .. }
-            | AppSpec::Gaming { .. } => None,
+            | AppSpec::Gaming { .. }
+            | AppSpec::Call(_) => None,
         }
     }
 

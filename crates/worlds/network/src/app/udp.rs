@@ -31,7 +31,7 @@ pub struct Datagrams {
 }
 
 impl Datagrams {
-    /// The datagrams of an application; `None` for one over TCP.
+    /// The datagrams of an application; `None` for one over TCP, and for a call.
     pub fn new(app: &AppSpec, start: Instant, rng: Rng) -> Option<Self> {
         let (payload, interval, stop) = match *app {
             AppSpec::Cbr { rate, packet, stop } => (packet, Interval::Rate(rate), stop),
@@ -55,7 +55,8 @@ impl Datagrams {
             | AppSpec::Short { .. }
             | AppSpec::Ssh { .. }
             | AppSpec::Video(_)
-            | AppSpec::Page(_) => return None,
+            | AppSpec::Page(_)
+            | AppSpec::Call(_) => return None,
         };
         let stop = stop.map(|after| start + after);
         Some(Self {

@@ -2,6 +2,7 @@
 
 mod bottleneck;
 mod bursts;
+mod call;
 mod flow;
 mod occupancy;
 mod passage;
@@ -10,6 +11,7 @@ mod series;
 mod step;
 
 pub use bottleneck::{Bottleneck, Totals};
+pub use call::CallMeter;
 pub use flow::{FlowMeter, StepTotals};
 pub use occupancy::QueueMeter;
 pub use passage::PassageMeter;

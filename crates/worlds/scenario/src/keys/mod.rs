@@ -4,6 +4,7 @@
 //! `docs/scenario-keys.md` is printed from it.
 
 mod apps;
+mod call;
 mod cell;
 mod flow;
 mod moving;
@@ -251,6 +252,7 @@ static SECTIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
     let after = [
         flow::SECTIONS,
         apps::SECTIONS,
+        call::SECTIONS,
         user::SECTIONS,
         moving::SECTIONS,
     ];

@@ -1,6 +1,7 @@
 //! Flows and their applications.
 
 use super::apps;
+use super::call;
 use super::ue::{Group, user_of};
 use super::{check_name, check_unique, copy_name, window_validation};
 use crate::document::Node;
@@ -122,6 +123,7 @@ fn one<'a>(name: &str, node: &'a Node, groups: &[Group], duration: Duration) -> 
     let qfi = reader.count("qfi")?;
     let (cc, tcp, intercepted) = sender(&mut reader, name, transport)?;
     let ecn = ecn(&mut reader, transport, &cc)?;
+    call::check_ecn(&reader, &app, ecn)?;
     let meld = meld(&mut reader, transport, direction)?;
     let report = report(&mut reader, transport, direction, &cc)?;
     let spec = FlowSpec {
@@ -223,6 +225,7 @@ fn app(flow: &mut Reader<'_>, name: &str) -> Checked<(AppSpec, Transport)> {
                 Transport::Udp,
             )
         }
+        "call" => (call::call(r)?, Transport::Udp),
         _ => (AppSpec::Continuous, Transport::Tcp),
     };
     flow.put("app", ResolvedValue::Table(reader.finish()));

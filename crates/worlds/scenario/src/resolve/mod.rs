@@ -1,6 +1,7 @@
 //! From a document to a typed experiment.
 
 mod apps;
+mod call;
 mod cell;
 mod channel;
 mod flow;

@@ -72,23 +72,24 @@ pub struct PageResult {
 /// A video call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CallResult {
-    /// From a frame's encoding until the last of its packets had come, of frames that came whole, ms.
+    /// From a frame's capture until the last of its packets had come, of frames that came whole, ms.
     pub frame_delay: Distribution,
     /// Frames that left the encoder.
     pub frames_sent: u64,
     /// Frames that came whole.
     pub frames_received: u64,
-    /// Frames of these that came too late to be shown.
+    /// Frames of these with more delay than the call allows (`late-after`); they are shown all the same.
     pub frames_late: u64,
-    /// How often the picture stood still.
+    /// How often the picture stood still: between two frames was more than three times the mean, and 150 ms more than
+    /// that (as in WebRTC's statistics).
     pub freezes: u64,
     /// How long, all freezes together.
     pub frozen: Duration,
-    /// Mean rate of the media that arrived.
+    /// Mean rate of the media that arrived, payloads of UDP.
     pub bitrate: BitRate,
     /// Mean of the rate that its congestion control allowed the encoder.
     pub target: BitRate,
-    /// Packets of the media that were lost.
+    /// Packets of the media that were lost, of those before the last that came.
     pub packets_lost: u64,
 }
 

@@ -13,6 +13,7 @@ mod queue_refusals;
 mod reference;
 mod refusals;
 mod refusals_apps;
+mod refusals_call;
 mod refusals_cdbe;
 mod refusals_meld;
 mod refusals_tunnel;

@@ -1,6 +1,7 @@
 //! What flows do: their applications, and what those measure.
 
 use super::World;
+use super::calls::Call;
 use crate::http::Arrived;
 use crate::session::Session;
 use network::app::{Begin, Datagrams, Objects, Page, Video};
@@ -25,10 +26,12 @@ pub(crate) enum App {
         /// Datagrams that left.
         sent: u64,
     },
+    /// A call over UDP.
+    Call(Box<Call>),
 }
 
 impl App {
-    /// The application of a flow, with its random streams; none without any.
+    /// The application of a flow, with its random streams; none without any, and of a call.
     pub(super) fn new(spec: &FlowSpec, streams: &Streams) -> Option<Self> {
         let start = Instant::ZERO + spec.start;
         let rng = || streams.stream("application");
@@ -55,7 +58,7 @@ impl App {
 
     /// True of what runs over UDP.
     pub(super) fn is_of_datagrams(&self) -> bool {
-        matches!(self, Self::Datagrams { .. })
+        matches!(self, Self::Datagrams { .. } | Self::Call(_))
     }
 
     /// When it is to be called.
@@ -65,6 +68,7 @@ impl App {
             Self::Video(video) => video.next_deadline(),
             Self::Page(page) => page.next_deadline(),
             Self::Datagrams { source, .. } => source.next_deadline(),
+            Self::Call(call) => Some(call.next_deadline()),
         }
     }
 
@@ -74,7 +78,7 @@ impl App {
             Self::Objects(objects) => objects.begin(now),
             Self::Video(video) => video.begin(now),
             Self::Page(page) => page.begin(now),
-            Self::Datagrams { .. } => None,
+            Self::Datagrams { .. } | Self::Call(_) => None,
         }
     }
 
@@ -83,6 +87,7 @@ impl App {
         match self {
             Self::Video(video) => Some(ApplicationResult::Video(video.result(end))),
             Self::Page(page) => Some(ApplicationResult::Page(Box::new(page.result()))),
+            Self::Call(call) => Some(ApplicationResult::Call(call.result(end))),
             Self::Objects(_) | Self::Datagrams { .. } => None,
         }
     }

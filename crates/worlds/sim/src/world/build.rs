@@ -1,6 +1,7 @@
 //! Builds the world of an experiment. Everything that can be wrong with it is found here.
 
 use super::apps::App;
+use super::calls::Call;
 use super::connections::new_reporter;
 use super::meld::Recorder;
 use super::tunnel::{self, UeTunnel};
@@ -22,7 +23,9 @@ use network::{
 use queue::{Capacity, DisciplineConfig};
 use rapid::Mode;
 use rnis::intake::Intake;
-use scenario::{AccessSpec, Direction, Experiment, FlowSpec, PepMode, ReportSpec, Transport};
+use scenario::{
+    AccessSpec, AppSpec, CallSpec, Direction, Experiment, FlowSpec, PepMode, ReportSpec, Transport,
+};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use units::{BitRate, Bytes, Duration, Instant, Streams};
@@ -184,7 +187,10 @@ impl Builder<'_> {
     ) -> Result<Flow, Error> {
         let start = Instant::ZERO + spec.start;
         let streams = self.streams.child("flow").child(&spec.name);
-        let app = App::new(spec, &streams);
+        let app = match &spec.app {
+            AppSpec::Call(call) => Some(App::Call(new_call(spec, call, &streams)?)),
+            _ => App::new(spec, &streams),
+        };
         let has_objects = app.as_ref().is_some_and(|app| !app.is_of_datagrams());
         let is_tcp = spec.transport == Transport::Tcp;
         let app = app.filter(|_| has_objects == (spec.transport != Transport::Udp));
@@ -311,6 +317,16 @@ fn check_reports(section: &str, reports: &ReportSpec) -> Result<(), Error> {
         &format!("{section}.report-loss"),
         reports.loss,
     )?)
+}
+
+/// Both ends of a call.
+fn new_call(spec: &FlowSpec, call: &CallSpec, streams: &Streams) -> Result<Box<Call>, Error> {
+    let start = Instant::ZERO + spec.start;
+    let call = Call::new(call, spec.ecn, start, streams.stream("application"));
+    call.map(Box::new).map_err(|source| Error::Call {
+        flow: spec.name.clone(),
+        source,
+    })
 }
 
 fn check_flow(

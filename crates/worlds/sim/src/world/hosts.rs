@@ -21,6 +21,11 @@ const TICK: Duration = Duration::from_millis(1);
 /// What a server with a limited rate hands over at a time: a segment, or what passes in this time.
 const RELEASE_INTERVAL: Duration = Duration::from_micros(100);
 
+/// A timestamp of that time.
+pub(super) fn timestamp(at: Instant) -> u32 {
+    (at.as_nanos() / TICK.as_nanos()) as u32
+}
+
 impl World {
     /// An application's time has come.
     pub(super) fn on_flow(&mut self, flow: u32) {
@@ -28,6 +33,7 @@ impl World {
         match self.flows[flow as usize].app {
             App::Objects(_) | App::Video(_) | App::Page(_) => self.on_objects(flow),
             App::Datagrams { .. } => self.send_datagrams(flow),
+            App::Call(_) => self.on_call(flow),
         }
     }
 
@@ -70,7 +76,7 @@ impl World {
                     closes_after: false,
                 });
             }
-            App::Page(_) | App::Datagrams { .. } => return None,
+            App::Page(_) | App::Datagrams { .. } | App::Call(_) => return None,
         };
         let rate = objects.rate().map(|rate| {
             let chunk = rate.bytes_in(RELEASE_INTERVAL).max(state.spec.tcp.mss);
@@ -258,7 +264,7 @@ impl World {
                 video.on_object_done(self.now);
                 return self.arm_flow(flow);
             }
-            App::Page(_) | App::Datagrams { .. } => return,
+            App::Page(_) | App::Datagrams { .. } | App::Call(_) => return,
         };
         if matches!(state.spec.app, AppSpec::Web { .. } | AppSpec::Short { .. }) {
             state.meter.on_load_time(load_time);
@@ -359,7 +365,7 @@ impl World {
                 page.on_connection_lost(now);
                 page.is_complete()
             }
-            App::Datagrams { .. } => return,
+            App::Datagrams { .. } | App::Call(_) => return,
         };
         if is_over {
             self.end_flow(flow, false);
@@ -389,12 +395,17 @@ impl World {
 
     fn send_datagrams(&mut self, flow: u32) {
         while let Some((direction, packet)) = self.next_datagram(flow) {
-            match direction {
-                Direction::Down => self.net.send_from_server(self.now, packet),
-                Direction::Up => self.send_from_ue(packet),
-            }
+            self.send_towards(direction, packet);
         }
         self.arm_flow(flow);
+    }
+
+    /// A host sends a packet of a UDP application.
+    pub(super) fn send_towards(&mut self, direction: Direction, packet: Packet) {
+        match direction {
+            Direction::Down => self.net.send_from_server(self.now, packet),
+            Direction::Up => self.send_from_ue(packet),
+        }
     }
 
     fn next_datagram(&mut self, flow: u32) -> Option<(Direction, Packet)> {
@@ -436,11 +447,10 @@ impl World {
             .meter
             .on_datagram(datagram.number, datagram.payload, owd, came_at);
         if let Some(reporter) = &mut state.reporter {
-            let ticks = datagram.sent_at.as_nanos() / TICK.as_nanos();
             reporter.on_data(&Arrival {
                 now: self.now,
                 bytes: datagram.payload,
-                timestamp: Some(ticks as u32),
+                timestamp: Some(timestamp(datagram.sent_at)),
                 rtt: Some(self.cdbe.udp_rtt),
             });
         }

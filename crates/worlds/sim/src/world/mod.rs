@@ -6,6 +6,7 @@
 
 mod apps;
 mod build;
+mod calls;
 mod connections;
 mod hosts;
 mod meld;
@@ -303,6 +304,8 @@ impl World {
             }
             Body::Quic { session, datagram } => self.on_quic((session, side), datagram, came_at),
             Body::Datagram(datagram) => self.on_datagram(flow, datagram, came_at),
+            Body::Media(media) => self.on_media(flow, &media, came_at),
+            Body::MediaFeedback(feedback) => self.on_media_feedback(flow, &feedback),
             // a tunnel's own packets come out at its ends only
             Body::Dccp(_) | Body::Stream { .. } => {}
         }
@@ -335,9 +338,10 @@ impl World {
         let mut flows = Vec::with_capacity(self.flows.len());
         for (mut flow, lost) in self.flows.into_iter().zip(lost) {
             queues.extend(flow.proxy_queue.map(|queue| queue.finish(end)));
-            let cc = match flow.app.is_of_datagrams() {
-                true => "udp".to_owned(),
-                false => flow.spec.cc.name,
+            let cc = match &flow.app {
+                App::Datagrams { .. } => "udp".to_owned(),
+                App::Call(call) => call.controller().to_owned(),
+                _ => flow.spec.cc.name,
             };
             let application = flow.app.result(end);
             let measured = flow.meter.finish(flow.spec.name, cc, end, lost);

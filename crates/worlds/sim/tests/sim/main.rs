@@ -2,6 +2,7 @@
 
 mod applications;
 mod bbr_versions;
+mod calls;
 mod cdbe;
 mod cell;
 mod custom_queues;

@@ -193,7 +193,11 @@ impl World {
                 self.on_stream_segment(ue, end, path, &segment);
             }
             // nothing else is sent between the two ends
-            Body::Segment { .. } | Body::Quic { .. } | Body::Datagram(_) => return,
+            Body::Segment { .. }
+            | Body::Quic { .. }
+            | Body::Datagram(_)
+            | Body::Media(_)
+            | Body::MediaFeedback(_) => return,
         }
         self.settle_tunnel(ue, end);
     }
