@@ -168,6 +168,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
         ],
     ),
     ("sweep", &["scenario"]),
+    ("judge", &["lab", "report", "scenario"]),
     (
         "cli",
         &[
@@ -184,6 +185,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "runner",
             "sweep",
             "lab",
+            "judge",
             "pep",
             "report",
             "reproduce",
