@@ -168,7 +168,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
         ],
     ),
     ("sweep", &["scenario"]),
-    ("judge", &["lab", "report", "scenario"]),
+    ("judge", &["lab", "report", "scenario", "units"]),
     (
         "cli",
         &[

@@ -135,7 +135,7 @@ fn copy(from: &Path, to: &Path) -> Result<(), Problem> {
 }
 
 /// For `map_err`: the file at which the kernel refused.
-fn file(path: &Path) -> impl FnOnce(std::io::Error) -> Problem {
+pub(crate) fn file(path: &Path) -> impl FnOnce(std::io::Error) -> Problem {
     let path: PathBuf = path.to_owned();
     move |source| Problem::File {
         path: path.display().to_string(),

@@ -1,0 +1,151 @@
+//! What the two ends of a call reported (`getStats`), from the first sample to the last.
+//!
+//! Both ends run on one machine and by one clock: the time at which a frame was captured, by the sender's clock, and the
+//! time at which it is shown are comparable.
+
+use crate::judge::{Measure, Problem, better};
+use crate::judges::browser::download::Downloaded;
+use crate::judges::irtt::quantile;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// As messages name the program.
+const CHROMIUM: &str = "chromium";
+/// Milliseconds from NTP's epoch (1900) to that of Unix: estimated times of playout are since the former.
+const NTP_TO_UNIX_MS: f64 = 2_208_988_800_000.0;
+
+/// What `call.py` prints.
+#[derive(Debug, Deserialize)]
+struct Report {
+    /// The UE's end.
+    offer: Samples,
+    /// The server's end.
+    answer: Samples,
+    download: Option<Downloaded>,
+}
+
+/// One after the other; of each statistic.
+type Samples = Vec<Vec<Value>>;
+
+/// The measures of a call; with SCReAM, its packets must have been ECT(1).
+///
+/// # Errors
+/// If a statistic is missing, or nothing came as ECT(1) that had to.
+pub(super) fn read(text: &str, is_scream: bool) -> Result<Vec<Measure>, Problem> {
+    let report: Report = serde_json::from_str(text)
+        .map_err(|error| Problem::missing(CHROMIUM, format!("samples: {error}")))?;
+    let down = Way::of(&report.offer)?;
+    let up = Way::of(&report.answer)?;
+    let mut measures = vec![
+        better::higher("video-down", "Mbit/s", down.bit_rate / 1e6),
+        better::higher("frame-rate-down", "1/s", down.frame_rate),
+        better::lower("freezes-down", "1/min", down.freezes_per_second * 60.0),
+        better::lower("frozen-down", "%", down.frozen * 100.0),
+        better::lower("frame-delay-down-mean", "ms", mean(&down.frame_delays)),
+        better::lower("frame-delay-down-p95", "ms", quantile(&down.frame_delays, 0.95)),
+        better::lower("jitter-buffer-down", "ms", down.jitter_buffer_ms),
+        better::lower("loss-down", "%", down.lost * 100.0),
+        better::higher("height-down", "px", down.height),
+        better::lower("rtt-mean", "ms", round_trip_ms(&report.offer)),
+        better::higher("video-up", "Mbit/s", up.bit_rate / 1e6),
+        better::higher("frame-rate-up", "1/s", up.frame_rate),
+        better::lower("frozen-up", "%", up.frozen * 100.0),
+        better::lower("frame-delay-up-mean", "ms", mean(&up.frame_delays)),
+    ];
+    // what nothing came of: no connectivity check was answered, no frame left the jitter buffer
+    measures.retain(|measure| measure.value.is_finite());
+    if is_scream {
+        if down.ect1 + down.ce <= 0.0 {
+            let what = "packet that came as ECT(1) or CE: it does not take the field trials";
+            return Err(Problem::missing(CHROMIUM, what));
+        }
+        measures.push(better::higher("ect1-down", "%", down.ect1 * 100.0));
+        measures.push(better::lower("ce-down", "%", down.ce * 100.0));
+    }
+    measures.extend(report.download.map(Downloaded::goodput));
+    Ok(measures)
+}
+
+/// One direction of the video, as its receiver saw it.
+#[derive(Debug)]
+struct Way {
+    /// Without headers of RTP, bit/s.
+    bit_rate: f64,
+    /// Decoded frames a second.
+    frame_rate: f64,
+    /// Share of the time during which the picture stood.
+    frozen: f64,
+    freezes_per_second: f64,
+    /// Of samples: from a frame's capture until it is shown, sorted, ms.
+    frame_delays: Vec<f64>,
+    jitter_buffer_ms: f64,
+    /// Shares of the packets.
+    lost: f64,
+    ect1: f64,
+    ce: f64,
+    /// Of the last picture, pixels.
+    height: f64,
+}
+
+impl Way {
+    fn of(samples: &Samples) -> Result<Self, Problem> {
+        let missing = |what: &str| Problem::missing(CHROMIUM, what);
+        let first = samples.first().and_then(|sample| video(sample));
+        let last = samples.last().and_then(|sample| video(sample));
+        let (first, last) = first.zip(last).ok_or_else(|| missing("incoming video"))?;
+        let by = |field: &str| number(last, field) - number(first, field);
+        let seconds = by("timestamp") / 1e3;
+        if seconds <= 0.0 {
+            return Err(missing("second sample"));
+        }
+        let received = by("packetsReceived");
+        let lost = by("packetsLost");
+        let videos = samples.iter().filter_map(|sample| video(sample));
+        let mut frame_delays: Vec<f64> = videos.filter_map(frame_delay).collect();
+        frame_delays.sort_by(f64::total_cmp);
+        Ok(Self {
+            bit_rate: 8.0 * by("bytesReceived") / seconds,
+            frame_rate: by("framesDecoded") / seconds,
+            frozen: by("totalFreezesDuration") / seconds,
+            freezes_per_second: by("freezeCount") / seconds,
+            frame_delays,
+            jitter_buffer_ms: 1e3 * by("jitterBufferDelay") / by("jitterBufferEmittedCount"),
+            lost: lost / (received + lost),
+            ect1: by("packetsReceivedWithEct1") / received,
+            ce: by("packetsReceivedWithCe") / received,
+            height: number(last, "frameHeight"),
+        })
+    }
+}
+
+/// What comes in of the video.
+fn video(sample: &[Value]) -> Option<&Value> {
+    let is_video = |stat: &&Value| stat["type"] == "inbound-rtp" && stat["kind"] == "video";
+    sample.iter().find(is_video)
+}
+
+/// A counter that does not exist has counted nothing.
+fn number(stat: &Value, field: &str) -> f64 {
+    stat[field].as_f64().unwrap_or(0.0)
+}
+
+/// From a frame's capture until it is shown, ms.
+fn frame_delay(video: &Value) -> Option<f64> {
+    let shown = video["estimatedPlayoutTimestamp"].as_f64()?;
+    Some(video["timestamp"].as_f64()? - (shown - NTP_TO_UNIX_MS))
+}
+
+/// Mean of the round-trip times of connectivity checks, ms.
+fn round_trip_ms(samples: &Samples) -> f64 {
+    let sum = |sample: Option<&Vec<Value>>, field: &str| -> f64 {
+        let stats = sample.into_iter().flatten();
+        let pairs = stats.filter(|stat| stat["type"] == "candidate-pair");
+        pairs.map(|pair| number(pair, field)).sum()
+    };
+    let by = |field: &str| sum(samples.last(), field) - sum(samples.first(), field);
+    1e3 * by("totalRoundTripTime") / by("responsesReceived")
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
