@@ -4,6 +4,7 @@
 
 mod capture;
 mod ends;
+mod judges;
 mod meld;
 mod queues;
 mod reports;
