@@ -167,7 +167,14 @@ fn a_judge_that_fails_has_its_reason_in_its_row_and_the_others_run() {
     let (_kept, folder) = instead("iperf3", "echo no server >&2; exit 3");
     let place = tempfile::tempdir().expect("a folder");
     let results = place.path().join("results").display().to_string();
-    let options = ["--only", "iperf3,irtt", "--duration", "1 s", "--out", &results];
+    let options = [
+        "--only",
+        "iperf3,irtt",
+        "--duration",
+        "1 s",
+        "--out",
+        &results,
+    ];
     let mut command = over_oai(&options);
     let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/judges/bin");
     let folders = std::env::join_paths([folder, target]).expect("no colon");
@@ -177,7 +184,9 @@ fn a_judge_that_fails_has_its_reason_in_its_row_and_the_others_run() {
     assert_eq!(done.status.code(), Some(1), "{printed}{}", stderr(&done));
     let row = |start: &str| {
         let mut lines = printed.lines().map(str::trim);
-        lines.find(|line| line.starts_with(start)).map(str::to_owned)
+        lines
+            .find(|line| line.starts_with(start))
+            .map(str::to_owned)
     };
     let failed = row("iperf3").expect("a row");
     assert!(
@@ -235,7 +244,10 @@ fn the_list_states_what_is_missing() {
         line.unwrap_or_else(|| panic!("{printed}"))
     };
     assert!(row("rpm").contains("missing: mach"), "{printed}");
-    assert!(row("quic-aioquic").contains("a Python that has aioquic"), "{printed}");
+    assert!(
+        row("quic-aioquic").contains("a Python that has aioquic"),
+        "{printed}"
+    );
 }
 
 #[test]

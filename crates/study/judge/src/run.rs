@@ -71,19 +71,16 @@ pub fn run(plan: &Plan<'_>, mut on_record: impl FnMut(&Record)) -> Result<Vec<Re
 
 /// What its programs wrote, each with its name.
 type Files = Vec<(String, Vec<u8>)>;
+/// A judge's measures or why there are none, and the files.
+type Outcome = (Result<Vec<Measure>, String>, Files);
 
 /// Runs a judge once: its measures, or why it gave none.
-fn run_one(
-    plan: &Plan<'_>,
-    judge: &Judge,
-    column: &Column,
-    seed: u64,
-) -> Result<(Result<Vec<Measure>, String>, Files), Problem> {
+fn run_one(plan: &Plan<'_>, judge: &Judge, column: &Column, seed: u64) -> Result<Outcome, Problem> {
     let place = Place {
         ue: plan.ue,
         files: None,
     };
-    let work = |programs: &mut lab::Programs<'_>| {
+    let work = |programs: &mut lab::Programs<'_>| -> Result<Outcome, Problem> {
         let scratch = programs.folder().join("judge");
         fs::create_dir(&scratch).map_err(file(&scratch))?;
         let (toolbox, brimful) = (plan.toolbox, &plan.options.program);

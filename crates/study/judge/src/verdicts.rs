@@ -208,7 +208,7 @@ impl Verdicts<'_> {
         let settings = |column: &Column| -> Value {
             let pairs = column.settings.iter();
             pairs
-                .map(|(key, value)| (key.clone(), value.clone().into()))
+                .map(|(key, value)| (key.clone(), Value::from(value.clone())))
                 .collect::<serde_json::Map<_, _>>()
                 .into()
         };

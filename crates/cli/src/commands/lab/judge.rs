@@ -85,7 +85,8 @@ fn named(name: &str) -> Result<&'static Judge, String> {
 }
 
 fn duration(text: &str) -> Result<core::time::Duration, String> {
-    let read: Duration = text.parse().map_err(|error| format!("{error}"))?;
+    let read = text.parse::<Duration>();
+    let read = read.map_err(|error| error.to_string())?;
     let nanoseconds = read.as_nanos();
     let seconds = nanoseconds / 1_000_000_000;
     let is_whole = nanoseconds.is_multiple_of(1_000_000_000);
@@ -277,18 +278,21 @@ fn print(verdicts: &Verdicts<'_>, json: bool, folder: Option<OutputFolder>) -> R
     Ok(())
 }
 
+/// What a judge needs and is not here.
+fn lacks<'a>(missing: &'a [Missing], judge: &Judge) -> &'a [Need] {
+    let found = missing.iter().find(|(other, _)| other.name == judge.name);
+    found.map_or(&[], |(_, needs)| needs)
+}
+
 /// Prints the judges, and what is missing.
 fn list(chosen: &[&'static Judge], missing: &[Missing], json: bool) -> Result<(), Failure> {
-    let lacks = |judge: &Judge| -> &[Need] {
-        let found = missing.iter().find(|(other, _)| other.name == judge.name);
-        found.map_or(&[], |(_, needs)| needs)
-    };
     if json {
         let judges = chosen.iter().map(|judge| {
-            let names = |needs: &[Need]| -> Vec<&str> { needs.iter().map(|n| n.name()).collect() };
+            let names =
+                |needs: &[Need]| -> Vec<&'static str> { needs.iter().map(|n| n.name()).collect() };
             json!({
                 "name": judge.name, "about": judge.about,
-                "needs": names(judge.needs), "missing": names(lacks(judge)),
+                "needs": names(judge.needs), "missing": names(lacks(missing, judge)),
             })
         });
         let judges: Vec<Value> = judges.collect();
@@ -302,7 +306,7 @@ fn list(chosen: &[&'static Judge], missing: &[Missing], json: bool) -> Result<()
         joined: false,
     };
     let rows = chosen.iter().map(|judge| {
-        let state = match lacks(judge) {
+        let state = match lacks(missing, judge) {
             [] => "ready".to_owned(),
             needs => judge::missing(needs),
         };
