@@ -24,4 +24,4 @@ pub use need::{Need, Toolbox};
 pub use run::{Column, Plan, run};
 pub use running::{Output, Running};
 pub use stage::Stage;
-pub use verdicts::{Record, Verdicts};
+pub use verdicts::{Record, Verdicts, missing};

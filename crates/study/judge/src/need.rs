@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 /// The variable that names folders of programs, before those of `PATH`.
 const FOLDERS: &str = "BRIMFUL_JUDGES";
 /// Where `make setup-judges` and `make setup` put what Debian does not have.
-const DEFAULT_FOLDERS: &str = "target/judges/bin:target/aioquic/bin";
+const DEFAULT_FOLDERS: &str = "target/judges/bin:target/aioquic/bin:target/playwright/bin";
 /// Where Debian has daemons that are not everyone's.
 const SYSTEM_FOLDERS: &str = "/usr/local/sbin:/usr/sbin:/sbin";
 
@@ -40,8 +40,8 @@ impl fmt::Display for Need {
     }
 }
 
-/// Where programs are: the folders of the variable `BRIMFUL_JUDGES` (`target/judges/bin` and
-/// `target/aioquic/bin` without it), then those of `PATH`.
+/// Where programs are: the folders of the variable `BRIMFUL_JUDGES` (without it `target/judges/bin`,
+/// `target/aioquic/bin` and `target/playwright/bin`), then those of `PATH`.
 #[derive(Debug)]
 pub struct Toolbox {
     folders: Vec<PathBuf>,

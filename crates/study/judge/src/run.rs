@@ -40,8 +40,6 @@ pub struct Plan<'a> {
     pub options: &'a Options,
     /// Where their programs are; what they need has been found.
     pub toolbox: &'a Toolbox,
-    /// Where what the programs print is kept.
-    pub keep: Option<&'a Path>,
 }
 
 /// Runs all, and hands on each result as it comes. A judge that fails does not keep the others from running.
@@ -55,11 +53,13 @@ pub fn run(plan: &Plan<'_>, mut on_record: impl FnMut(&Record)) -> Result<Vec<Re
             // beside one another in time, too
             for column in plan.columns {
                 let seed = plan.seed + u64::from(repeat);
+                let (outcome, files) = run_one(plan, judge, column, seed)?;
                 let record = Record {
                     judge: judge.name,
                     column: column.label.clone(),
                     seed,
-                    outcome: run_one(plan, judge, column, seed)?,
+                    outcome,
+                    files,
                 };
                 on_record(&record);
                 records.push(record);
@@ -69,69 +69,55 @@ pub fn run(plan: &Plan<'_>, mut on_record: impl FnMut(&Record)) -> Result<Vec<Re
     Ok(records)
 }
 
+/// What its programs wrote, each with its name.
+type Files = Vec<(String, Vec<u8>)>;
+/// A judge's measures or why there are none, and the files.
+type Outcome = (Result<Vec<Measure>, String>, Files);
+
 /// Runs a judge once: its measures, or why it gave none.
-fn run_one(
-    plan: &Plan<'_>,
-    judge: &Judge,
-    column: &Column,
-    seed: u64,
-) -> Result<Result<Vec<Measure>, String>, Problem> {
+fn run_one(plan: &Plan<'_>, judge: &Judge, column: &Column, seed: u64) -> Result<Outcome, Problem> {
     let place = Place {
         ue: plan.ue,
         files: None,
     };
-    let work = |programs: &mut lab::Programs<'_>| {
+    let work = |programs: &mut lab::Programs<'_>| -> Result<Outcome, Problem> {
         let scratch = programs.folder().join("judge");
         fs::create_dir(&scratch).map_err(file(&scratch))?;
         let (toolbox, brimful) = (plan.toolbox, &plan.options.program);
         let mut stage = Stage::new(programs, toolbox, brimful, scratch.clone(), plan.duration);
         let outcome = (judge.run)(&mut stage);
         drop(stage);
-        if let Some(keep) = plan.keep {
-            let folder = [&column.label, judge.name, &seed.to_string()].map(file_name);
-            copy(
-                &scratch,
-                &folder.iter().fold(keep.to_owned(), |a, b| a.join(b)),
-            )?;
+        match outcome {
+            Err(Problem::Lab(error)) => Err(error.into()),
+            outcome => Ok((
+                outcome.map_err(|problem| problem.to_string()),
+                files(&scratch),
+            )),
         }
-        outcome
     };
-    let (outcome, _) = lab::occupy(&column.experiment, seed, plan.options, place, work)?;
-    match outcome {
-        Ok(measures) => Ok(Ok(measures)),
-        Err(Problem::Lab(error)) => Err(error.into()),
-        Err(problem) => Ok(Err(problem.to_string())),
-    }
-}
-
-/// A text as a name of a file.
-fn file_name(text: &str) -> String {
-    let is_safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '=' | '_' | '-' | '.');
-    let name: String = text
-        .chars()
-        .map(|c| if is_safe(c) { c } else { '-' })
-        .collect();
-    match name.trim_start_matches('.') {
-        "" => "column".to_owned(),
-        name => name.to_owned(),
-    }
+    lab::occupy(&column.experiment, seed, plan.options, place, work)?.0
 }
 
 /// Largest file of a judge's that is kept.
 const MAX_KEPT: u64 = 1_000_000;
 
-/// Copies the files of a folder, without folders below it and what is large: profiles of browsers.
-fn copy(from: &Path, to: &Path) -> Result<(), Problem> {
-    fs::create_dir_all(to).map_err(file(to))?;
-    let entries = fs::read_dir(from).map_err(file(from))?;
-    for entry in entries.flatten() {
-        let is_kept = |data: fs::Metadata| data.is_file() && data.len() <= MAX_KEPT;
-        if entry.metadata().is_ok_and(is_kept) {
-            let target = to.join(entry.file_name());
-            fs::copy(entry.path(), &target).map_err(file(&target))?;
-        }
-    }
-    Ok(())
+/// The files of a folder, without folders below it and what is large: profiles of browsers.
+fn files(folder: &Path) -> Files {
+    let is_kept = |entry: &fs::DirEntry| {
+        let data = entry.metadata();
+        data.is_ok_and(|data| data.is_file() && data.len() <= MAX_KEPT)
+    };
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let entries = entries.filter(is_kept);
+    // what cannot be read is not kept
+    let mut files: Files = entries
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            Some((name, fs::read(entry.path()).ok()?))
+        })
+        .collect();
+    files.sort();
+    files
 }
 
 /// For `map_err`: the file at which the kernel refused.
@@ -148,19 +134,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_become_names_of_folders_and_small_files_are_kept() {
-        assert_eq!(file_name("pep=default, rtt=1 ms"), "pep=default--rtt=1-ms");
-        assert_eq!(file_name(""), "column");
-        assert_eq!(file_name("../x"), "-x");
+    fn small_files_of_the_folder_itself_are_kept() {
         let scratch = tempfile::tempdir().expect("a folder");
-        let (from, to) = (scratch.path().join("from"), scratch.path().join("a/to"));
-        fs::create_dir_all(from.join("profile")).expect("folders");
-        fs::write(from.join("x.out"), "said").expect("a file");
-        let large = fs::File::create(from.join("large")).expect("a file");
+        fs::create_dir(scratch.path().join("profile")).expect("a folder");
+        fs::write(scratch.path().join("x.out"), "said").expect("a file");
+        fs::write(scratch.path().join("a.err"), "").expect("a file");
+        let large = fs::File::create(scratch.path().join("large")).expect("a file");
         large.set_len(MAX_KEPT + 1).expect("its size");
-        copy(&from, &to).expect("copied");
-        let kept: Vec<_> = fs::read_dir(&to).expect("a folder").flatten().collect();
-        assert_eq!(kept.len(), 1, "{kept:?}");
-        assert_eq!(fs::read(to.join("x.out")).expect("kept"), b"said");
+        let kept = files(scratch.path());
+        assert_eq!(
+            kept,
+            [
+                ("a.err".to_owned(), Vec::new()),
+                ("x.out".to_owned(), b"said".to_vec())
+            ]
+        );
     }
 }

@@ -77,8 +77,8 @@ impl Running {
     pub fn status(&mut self) -> Result<Option<ExitStatus>, Problem> {
         if self.ended.is_none() {
             let status = self.child.try_wait();
-            self.ended = status.map_err(|source| Problem::Start {
-                program: self.name.clone(),
+            self.ended = status.map_err(|source| Problem::File {
+                path: self.name.clone(),
                 source,
             })?;
         }

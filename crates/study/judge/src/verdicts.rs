@@ -18,6 +18,28 @@ pub struct Record {
     pub seed: u64,
     /// Its measures, or why there are none.
     pub outcome: Result<Vec<Measure>, String>,
+    /// What its programs wrote, each file with its name.
+    pub files: Vec<(String, Vec<u8>)>,
+}
+
+impl Record {
+    /// Where its files belong in a result folder, e.g. `pep=none/rpm/1`.
+    pub fn folder(&self) -> String {
+        format!("{}/{}/{}", file_name(&self.column), self.judge, self.seed)
+    }
+}
+
+/// A text as a name of a folder.
+fn file_name(text: &str) -> String {
+    let is_safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '=' | '_' | '-' | '.');
+    let name: String = text
+        .chars()
+        .map(|c| if is_safe(c) { c } else { '-' })
+        .collect();
+    match name.trim_start_matches('.') {
+        "" => "programs".to_owned(),
+        name => name.to_owned(),
+    }
 }
 
 /// All that was given.
@@ -64,9 +86,10 @@ impl Row<'_> {
 }
 
 impl Verdicts<'_> {
-    /// Whether any judge failed.
-    pub fn has_failures(&self) -> bool {
-        self.records.iter().any(|record| record.outcome.is_err())
+    /// How many runs of judges failed.
+    pub fn failed(&self) -> usize {
+        let records = self.records.iter();
+        records.filter(|record| record.outcome.is_err()).count()
     }
 
     fn columns(&self) -> &[Column] {
@@ -185,7 +208,7 @@ impl Verdicts<'_> {
         let settings = |column: &Column| -> Value {
             let pairs = column.settings.iter();
             pairs
-                .map(|(key, value)| (key.clone(), value.clone().into()))
+                .map(|(key, value)| (key.clone(), Value::from(value.clone())))
                 .collect::<serde_json::Map<_, _>>()
                 .into()
         };
@@ -248,7 +271,7 @@ impl Verdicts<'_> {
 }
 
 /// What is not here, in words.
-pub(crate) fn missing(needs: &[Need]) -> String {
+pub fn missing(needs: &[Need]) -> String {
     let names: Vec<String> = needs.iter().map(Need::to_string).collect();
     format!(
         "missing: {}, installed by make setup-judges",
@@ -284,4 +307,160 @@ fn rounded(value: f64) -> String {
         _ => 2,
     };
     format!("{value:.digits$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::better;
+    use crate::need::Toolbox;
+    use lab::Options;
+    use scenario::Observers;
+    use std::time::Duration;
+
+    static FAST: Judge = Judge {
+        name: "fast",
+        about: "a judge",
+        needs: &[],
+        run: |_| Ok(Vec::new()),
+    };
+    static ABSENT: Judge = Judge {
+        name: "absent",
+        about: "another",
+        needs: &[Need::Program("nothing")],
+        run: |_| Ok(Vec::new()),
+    };
+
+    fn column(label: &str) -> Column {
+        let file = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../../scenarios/dumbbell.toml"
+        );
+        let points = scenario::load(file.as_ref(), &scenario::Overrides::default());
+        let experiment = points.expect("a scenario").remove(0).experiment;
+        let (key, value) = label.split_once('=').expect("a setting");
+        Column {
+            label: label.to_owned(),
+            settings: vec![(key.to_owned(), value.to_owned())],
+            experiment,
+        }
+    }
+
+    fn record(column: &str, seed: u64, outcome: Result<f64, &str>) -> Record {
+        Record {
+            judge: FAST.name,
+            column: column.to_owned(),
+            seed,
+            outcome: outcome
+                .map(|value| vec![better::higher("rate", "Mbit/s", value)])
+                .map_err(str::to_owned),
+            files: Vec::new(),
+        }
+    }
+
+    /// Two columns, three seeds; one run failed.
+    fn with_verdicts(check: impl FnOnce(&Verdicts<'_>)) {
+        let columns = [column("pep=none"), column("pep=default")];
+        let options = Options {
+            program: "brimful".into(),
+            stop: std::sync::Arc::default(),
+            record: None,
+            scale: None,
+            observers: Observers::default(),
+        };
+        let plan = Plan {
+            columns: &columns,
+            judges: &[&FAST],
+            repeats: 3,
+            seed: 1,
+            duration: Duration::from_secs(10),
+            ue: 0,
+            options: &options,
+            toolbox: &Toolbox::of_environment(),
+        };
+        let records = [
+            record("pep=none", 1, Ok(10.0)),
+            record("pep=default", 1, Ok(20.0)),
+            record("pep=none", 2, Err("it ended")),
+            record("pep=default", 2, Ok(1000.0)),
+            record("pep=none", 3, Ok(20.0)),
+            record("pep=default", 3, Ok(40.0)),
+        ];
+        check(&Verdicts {
+            scenario: "dumbbell",
+            version: "1.2.3",
+            plan: &plan,
+            missing: &[(&ABSENT, ABSENT.needs.to_vec())],
+            records: &records,
+        });
+    }
+
+    #[test]
+    fn ratios_are_of_runs_with_the_same_seed() {
+        with_verdicts(|verdicts| {
+            let json = verdicts.json();
+            let measure = &json["judges"][0]["measures"][0];
+            assert_eq!(measure["name"], "rate");
+            assert_eq!(measure["better"], "higher");
+            let [none, default] = [0, 1].map(|column| &measure["columns"][column]);
+            assert_eq!(none["estimate"]["mean"], 15.0);
+            assert!(none["ratio"].is_null());
+            // the pair of seed 2 is not there
+            let ratio = default["ratio"]["mean"].as_f64().expect("a ratio");
+            assert!((ratio - 2.0).abs() < 1e-9, "{ratio}");
+            assert_eq!(default["ratio"]["pairs"], 2);
+            assert_eq!(default["values"][1]["seed"], 2);
+            assert_eq!(json["columns"][1]["settings"]["pep"], "default");
+        });
+    }
+
+    #[test]
+    fn failures_and_what_is_missing_have_rows_with_their_reasons() {
+        with_verdicts(|verdicts| {
+            assert_eq!(verdicts.failed(), 1);
+            let table = verdicts.table();
+            let widths = table.rows.iter().map(Vec::len);
+            assert!(widths.clone().all(|width| width == table.columns.len()));
+            let texts: Vec<String> = table.rows.iter().map(|row| row.join("|")).collect();
+            assert_eq!(texts.len(), 3, "{texts:?}");
+            assert!(
+                texts[0].starts_with("fast|rate (Mbit/s)|higher|15.0 ±"),
+                "{}",
+                texts[0]
+            );
+            assert!(
+                texts[1].contains("failed with pep=none, seed 2: it ended"),
+                "{}",
+                texts[1]
+            );
+            assert!(
+                texts[2].contains("missing: nothing, installed by make setup-judges"),
+                "{}",
+                texts[2]
+            );
+            let json = verdicts.json();
+            assert_eq!(json["judges"][0]["failures"][0]["reason"], "it ended");
+            assert_eq!(json["judges"][1]["missing"][0], "nothing");
+        });
+    }
+
+    #[test]
+    fn files_have_a_folder_by_column_judge_and_seed() {
+        let of = |column: &str| record(column, 7, Ok(1.0)).folder();
+        assert_eq!(of("pep=default, rtt=1 ms"), "pep=default--rtt=1-ms/fast/7");
+        assert_eq!(of(""), "programs/fast/7");
+        assert_eq!(of("../x"), "-x/fast/7");
+    }
+
+    #[test]
+    fn three_digits_or_whole() {
+        for (value, text) in [
+            (0.0, "0"),
+            (1.234, "1.23"),
+            (12.34, "12.3"),
+            (1234.5, "1234"),
+        ] {
+            assert_eq!(rounded(value), text);
+        }
+    }
 }

@@ -14,7 +14,7 @@ pub(super) const JUDGE: Judge = Judge {
     about: "irtt alone: round-trip times and loss of 50 UDP packets a second on an idle path",
     needs: &[IRTT],
     run: |stage| {
-        let ((), round_trips) = beside(stage, |stage| idle(stage))?;
+        let ((), round_trips) = beside(stage, idle)?;
         Ok(round_trips)
     },
 };

@@ -6,12 +6,17 @@ use browser::{call, page};
 mod browser;
 mod iperf3;
 mod irtt;
+mod quic;
+mod rpm;
 
 /// All judges, in the order in which they run.
 pub const JUDGES: &[Judge] = &[
+    rpm::JUDGE,
     irtt::JUDGE,
     iperf3::DOWNLOAD,
     iperf3::RRUL,
+    quic::AIOQUIC,
+    quic::QUINN,
     call::CALL,
     call::BESIDE_DOWNLOAD,
     call::BESIDE_QUIC,

@@ -1,0 +1,277 @@
+//! Judges: each that is installed runs and gives its measures. What they measure is not asserted.
+
+use crate::{Running, brimful, has_root, output, scenario, stderr, stdout};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use testing::{Missing, skip};
+
+/// `brimful lab judge` with options and the folders of programs that `make setup` and `make setup-judges` fill.
+fn judge(arguments: &[&str]) -> Command {
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
+    let folders = ["judges/bin", "aioquic/bin", "playwright/bin"].map(|folder| target.join(folder));
+    let mut command = brimful(&["lab", "judge"]);
+    command.args(arguments);
+    let folders = std::env::join_paths(folders).expect("no colon");
+    command.env("BRIMFUL_JUDGES", folders);
+    command
+}
+
+/// Over a cell of 16 Mbit/s.
+fn over_oai(arguments: &[&str]) -> Command {
+    let file = scenario("oai-fast.toml").display().to_string();
+    judge(&[&[file.as_str()], arguments].concat())
+}
+
+fn json(done: &Output) -> Value {
+    let text = stdout(done);
+    serde_json::from_str(&text).unwrap_or_else(|_| panic!("{text}{}", stderr(done)))
+}
+
+/// Whether `brimful lab judge` finds what a judge needs.
+pub(crate) fn is_ready(name: &str) -> bool {
+    let done = output(judge(&["--list", "--json", "--only", name]));
+    json(&done)["judges"][0]["missing"] == Value::Array(Vec::new())
+}
+
+/// Runs a judge for a few seconds; it gives these measures in each column of the proxy's modes, all of them numbers.
+pub(crate) fn gives(name: &str, modes: &[&str], duration: &str, measures: &[&str]) {
+    let columns = format!("pep={}", modes.join(","));
+    let options = ["--only", name, "--duration", duration, "--json", "--vary"];
+    let done = output(over_oai(&[&options[..], &[&columns]].concat()));
+    assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+    let judges = &json(&done)["judges"];
+    assert_eq!(judges[0]["name"], name);
+    let given = judges[0]["measures"].as_array().expect("measures");
+    let names: Vec<&str> = given
+        .iter()
+        .map(|measure| measure["name"].as_str().expect("a name"))
+        .collect();
+    assert_eq!(names, measures);
+    for measure in given {
+        for column in 0..modes.len() {
+            let mean = &measure["columns"][column]["estimate"]["mean"];
+            assert!(mean.is_number(), "{measure}");
+        }
+    }
+}
+
+const MODES: [&str; 2] = ["none", "default"];
+
+/// What irtt gives beside a load.
+const ROUND_TRIPS: [&str; 4] = ["rtt-mean", "rtt-p50", "rtt-p99", "loss"];
+
+/// Runs a judge whose programs `make setup` installs.
+fn gives_with_round_trips(test: &str, name: &str, measures: &[&str]) {
+    if !has_root(test) {
+        return;
+    }
+    if !is_ready(name) {
+        return skip(test, Missing::Program(name));
+    }
+    let measures = [measures, &ROUND_TRIPS].concat();
+    gives(name, &MODES, "1 s", &measures);
+}
+
+#[test]
+fn irtt_measures_the_idle_path() {
+    gives_with_round_trips("irtt_measures_the_idle_path", "irtt", &[]);
+}
+
+#[test]
+fn iperf3_downloads() {
+    let measures = ["goodput", "retransmissions"];
+    gives_with_round_trips("iperf3_downloads", "iperf3", &measures);
+}
+
+#[test]
+fn iperf3_loads_both_ways() {
+    let measures = ["goodput-down", "goodput-up"];
+    gives_with_round_trips("iperf3_loads_both_ways", "rrul", &measures);
+}
+
+#[test]
+fn aioquic_downloads() {
+    gives_with_round_trips("aioquic_downloads", "quic-aioquic", &["goodput"]);
+}
+
+#[test]
+fn quinn_downloads() {
+    gives_with_round_trips("quinn_downloads", "quic-quinn", &["goodput"]);
+}
+
+#[test]
+fn mach_measures_responsiveness() {
+    let test = "mach_measures_responsiveness";
+    if !has_root(test) {
+        return;
+    }
+    if !is_ready("rpm") {
+        return skip(test, Missing::Optional("mach"));
+    }
+    let measures = [
+        "rpm-down",
+        "rpm-up",
+        "rtt-idle",
+        "rtt-loaded-down",
+        "rtt-loaded-up",
+        "goodput-down",
+        "goodput-up",
+    ];
+    gives("rpm", &MODES, "6 s", &measures);
+}
+
+/// Any client finds the configuration of the responsiveness test, by HTTP/2 or 1.1, with the lab's certificate.
+#[test]
+fn the_server_answers_clients_of_the_responsiveness_test() {
+    if !has_root("the_server_answers_clients_of_the_responsiveness_test") {
+        return;
+    }
+    let script = r#"get() { curl -sS --cacert "$BRIMFUL_LAB/server.pem" "$@"; }
+        get -w ' %{http_version}\n' --http2 https://server/.well-known/nq
+        get -w ' %{http_version}\n' --http1.1 -o /dev/null https://server/.well-known/nq
+        get -w '%{size_download}\n' -o /dev/null https://server/.well-known/nq/1
+        head -c 3000000 /dev/zero | get -T - https://server/.well-known/nq/upload"#;
+    let done = output(crate::shell(&["--quiet"], script));
+    let printed = stdout(&done);
+    let lines: Vec<&str> = printed.lines().collect();
+    assert_eq!(lines.len(), 4, "{printed}{}", stderr(&done));
+    let (configuration, version) = lines[0].rsplit_once(' ').expect("two words");
+    let configuration: Value = serde_json::from_str(configuration).expect("JSON");
+    let url = "https://server/.well-known/nq/10G";
+    for name in ["large_download_url", "large_https_download_url"] {
+        assert_eq!(configuration["urls"][name], url);
+    }
+    assert_eq!(version, "2");
+    assert_eq!(lines[1..], [" 1.1", "1", "3000000 bytes received"]);
+}
+
+/// A folder with a program of this name that runs a script.
+fn instead(program: &str, script: &str) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join(program);
+    fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("a script");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("its mode");
+    let place = folder.path().to_owned();
+    (folder, place)
+}
+
+#[test]
+fn a_judge_that_fails_has_its_reason_in_its_row_and_the_others_run() {
+    let test = "a_judge_that_fails_has_its_reason_in_its_row_and_the_others_run";
+    if !has_root(test) {
+        return;
+    }
+    if !is_ready("irtt") {
+        return skip(test, Missing::Program("irtt"));
+    }
+    let (_kept, folder) = instead("iperf3", "echo no server >&2; exit 3");
+    let place = tempfile::tempdir().expect("a folder");
+    let results = place.path().join("results").display().to_string();
+    let options = [
+        "--only",
+        "iperf3,irtt",
+        "--duration",
+        "1 s",
+        "--out",
+        &results,
+    ];
+    let mut command = over_oai(&options);
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/judges/bin");
+    let folders = std::env::join_paths([folder, target]).expect("no colon");
+    command.env("BRIMFUL_JUDGES", folders);
+    let done = output(command);
+    let printed = stdout(&done);
+    assert_eq!(done.status.code(), Some(1), "{printed}{}", stderr(&done));
+    let row = |start: &str| {
+        let mut lines = printed.lines().map(str::trim);
+        lines
+            .find(|line| line.starts_with(start))
+            .map(str::to_owned)
+    };
+    let failed = row("iperf3").expect("a row");
+    assert!(
+        failed.contains("failed") && failed.contains("no server"),
+        "{failed}"
+    );
+    assert!(row("irtt").is_some(), "{printed}");
+    // what the programs printed is kept
+    let kept = Path::new(&results).join("programs");
+    let said = fs::read_to_string(kept.join("iperf3/1/iperf3.err"));
+    assert_eq!(said.expect("kept").trim(), "no server");
+    assert!(kept.join("irtt/1/irtt.json").exists());
+    assert!(Path::new(&results).join("judges.json").exists());
+}
+
+#[test]
+fn what_is_missing_or_unknown_is_an_error_before_anything_runs() {
+    let file = scenario("oai-fast.toml").display().to_string();
+    let mut command = judge(&[&file, "--only", "rpm"]);
+    let nowhere = tempfile::tempdir().expect("a folder");
+    command.env("BRIMFUL_JUDGES", nowhere.path());
+    command.env("PATH", nowhere.path());
+    let done = output(command);
+    let errors = stderr(&done);
+    assert_eq!(done.status.code(), Some(2), "{errors}");
+    assert!(
+        errors.contains("rpm: missing: mach, installed by make setup-judges")
+            && errors.lines().count() == 1,
+        "{errors}"
+    );
+    for (arguments, word) in [
+        (&[file.as_str(), "--only", "nothing"][..], "iperf3"),
+        (&[&file, "--duration", "0 s"], "from 1 s"),
+        (&[&file, "--ue", "2"], "phone"),
+        (&[], "FILE"),
+    ] {
+        let done = output(judge(arguments));
+        let errors = stderr(&done);
+        assert_eq!(done.status.code(), Some(2), "{arguments:?}: {errors}");
+        assert!(errors.contains(word), "{arguments:?}: {errors}");
+    }
+}
+
+#[test]
+fn the_list_states_what_is_missing() {
+    let mut command = judge(&["--list"]);
+    let nowhere = tempfile::tempdir().expect("a folder");
+    command.env("BRIMFUL_JUDGES", nowhere.path());
+    command.env("PATH", nowhere.path());
+    let done = output(command);
+    let printed = stdout(&done);
+    assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+    let row = |name: &str| {
+        let line = printed.lines().find(|line| line.trim().starts_with(name));
+        line.unwrap_or_else(|| panic!("{printed}"))
+    };
+    assert!(row("rpm").contains("missing: mach"), "{printed}");
+    assert!(
+        row("quic-aioquic").contains("a Python that has aioquic"),
+        "{printed}"
+    );
+}
+
+#[test]
+fn an_interruption_ends_all_and_leaves_nothing() {
+    let test = "an_interruption_ends_all_and_leaves_nothing";
+    if !has_root(test) {
+        return;
+    }
+    if !is_ready("irtt") {
+        return skip(test, Missing::Program("irtt"));
+    }
+    let running = Running::start(over_oai(&["--only", "irtt", "--duration", "600 s"]));
+    let (folder, networks) = (running.folder(), running.networks());
+    let printed = folder.join("judge/irtt.out");
+    crate::wait_until("irtt runs", || {
+        fs::read_to_string(&printed).is_ok_and(|text| text.contains("[Connected]"))
+    });
+    running.signal(Signal::INT);
+    let done = running.wait();
+    assert_eq!(done.status.code(), Some(130), "{}", stderr(&done));
+    assert_eq!(stdout(&done), "");
+    crate::assert_gone(&folder, &networks);
+}
