@@ -36,17 +36,21 @@ fn judged(test: &str, name: &str, measures: &[&str]) {
 }
 
 #[test]
-fn a_call_runs_beside_a_quic_download() {
+fn a_call_runs_beside_a_tcp_download() {
     let measures = [&CALL[..], &[GOODPUT]].concat();
-    judged("a_call_runs_beside_a_quic_download", "call-beside-quic", &measures);
+    judged(
+        "a_call_runs_beside_a_tcp_download",
+        "call-beside-download",
+        &measures,
+    );
 }
 
 #[test]
-fn a_call_by_scream_sends_ect1_beside_a_tcp_download() {
+fn a_call_by_scream_sends_ect1_beside_a_quic_download() {
     let measures = [&CALL[..], &["ect1-down", "ce-down", GOODPUT]].concat();
     judged(
-        "a_call_by_scream_sends_ect1_beside_a_tcp_download",
-        "call-scream-beside-download",
+        "a_call_by_scream_sends_ect1_beside_a_quic_download",
+        "call-scream-beside-quic",
         &measures,
     );
 }

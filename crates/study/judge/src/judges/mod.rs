@@ -21,9 +21,10 @@ pub const JUDGES: &[Judge] = &[
     call::BESIDE_DOWNLOAD,
     call::BESIDE_QUIC,
     call::SCREAM,
-    call::SCREAM_BESIDE_DOWNLOAD,
+    call::SCREAM_BESIDE_QUIC,
     page::H3,
     page::H3_BESIDE_DOWNLOAD,
+    page::H3_BESIDE_QUIC,
     page::H2,
 ];
 

@@ -33,7 +33,11 @@ impl Download {
     ///
     /// # Errors
     /// If its server cannot be started.
-    pub(super) fn add(self, command: &mut Command, stage: &mut Stage<'_, '_>) -> Result<(), Problem> {
+    pub(super) fn add(
+        self,
+        command: &mut Command,
+        stage: &mut Stage<'_, '_>,
+    ) -> Result<(), Problem> {
         let download = match self {
             Self::None => return Ok(()),
             Self::Tcp => {
@@ -65,7 +69,11 @@ pub(super) struct Downloaded {
 
 impl Downloaded {
     pub(super) fn goodput(self) -> Measure {
-        better::higher("download-goodput", "Mbit/s", 8e-6 * self.bytes / self.seconds)
+        better::higher(
+            "download-goodput",
+            "Mbit/s",
+            8e-6 * self.bytes / self.seconds,
+        )
     }
 }
 

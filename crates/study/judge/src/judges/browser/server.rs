@@ -42,10 +42,16 @@ pub(super) fn start_quic(
 fn quic_configuration(address: Ipv4Addr, port: u16, site: Option<Site<'_>>) -> String {
     let (certificate, http) = match site {
         Some(Site { root, certificate }) => (
-            format!("chain = {:?}\nkey = {:?}", certificate.chain, certificate.key),
+            format!(
+                "chain = {:?}\nkey = {:?}",
+                certificate.chain, certificate.key
+            ),
             format!("root = {root:?}"),
         ),
-        None => ("self-signed = [\"server\"]".to_owned(), "largest = \"1 TB\"".to_owned()),
+        None => (
+            "self-signed = [\"server\"]".to_owned(),
+            "largest = \"1 TB\"".to_owned(),
+        ),
     };
     format!(
         "listen = [\"{address}:{port}\"]\n[certificate]\n{certificate}\n[http]\n{http}\n\

@@ -39,11 +39,11 @@ pub(in crate::judges) const SCREAM: Judge = Judge {
     run: |stage| run(stage, Control::Scream, Download::None),
 };
 
-pub(in crate::judges) const SCREAM_BESIDE_DOWNLOAD: Judge = Judge {
-    name: "call-scream-beside-download",
-    about: "the same beside a download over TCP of the same UE",
-    needs: &[CHROMIUM, PLAYWRIGHT, CURL],
-    run: |stage| run(stage, Control::Scream, Download::Tcp),
+pub(in crate::judges) const SCREAM_BESIDE_QUIC: Judge = Judge {
+    name: "call-scream-beside-quic",
+    about: "the same beside a download over QUIC of the same UE",
+    needs: &[CHROMIUM, PLAYWRIGHT],
+    run: |stage| run(stage, Control::Scream, Download::Quic),
 };
 
 /// The congestion control of a call.
@@ -62,7 +62,10 @@ fn run(
 ) -> Result<Vec<Measure>, Problem> {
     let end = |stage: &Stage<'_, '_>, side: &str| {
         let mut command = scripts::command(stage, "call.py")?;
-        command.arg(side).arg("--socket").arg(stage.scratch().join(SOCKET));
+        command
+            .arg(side)
+            .arg("--socket")
+            .arg(stage.scratch().join(SOCKET));
         if control == Control::Scream {
             command.arg("--scream");
         }

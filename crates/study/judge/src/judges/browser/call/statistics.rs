@@ -42,7 +42,11 @@ pub(super) fn read(text: &str, is_scream: bool) -> Result<Vec<Measure>, Problem>
         better::lower("freezes-down", "1/min", down.freezes_per_second * 60.0),
         better::lower("frozen-down", "%", down.frozen * 100.0),
         better::lower("frame-delay-down-mean", "ms", mean(&down.frame_delays)),
-        better::lower("frame-delay-down-p95", "ms", quantile(&down.frame_delays, 0.95)),
+        better::lower(
+            "frame-delay-down-p95",
+            "ms",
+            quantile(&down.frame_delays, 0.95),
+        ),
         better::lower("jitter-buffer-down", "ms", down.jitter_buffer_ms),
         better::lower("loss-down", "%", down.lost * 100.0),
         better::higher("height-down", "px", down.height),
@@ -148,4 +152,94 @@ fn round_trip_ms(samples: &Samples) -> f64 {
 
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Calls between two namespaces, without a radio: four of the samples.
+    const GCC: &str = include_str!("../../recorded/call.json");
+    const SCREAM: &str = include_str!("../../recorded/call-scream.json");
+
+    fn value(measures: &[Measure], name: &str) -> f64 {
+        let found = measures.iter().find(|measure| measure.name == name);
+        found.unwrap_or_else(|| panic!("{name}")).value
+    }
+
+    fn is_near(value: f64, other: f64) -> bool {
+        (value - other).abs() < 1e-9 * other.abs()
+    }
+
+    #[test]
+    fn a_recorded_call_gives_its_measures_of_both_directions() {
+        let measures = read(GCC, false).expect("readable");
+        let of = |name: &str| value(&measures, name);
+        assert!(is_near(of("video-down"), 1.701_117_093_164_012_3));
+        assert!(is_near(of("video-up"), 1.699_901_861_595_389_8));
+        assert!(is_near(of("frame-rate-down"), 29.988_313_880_125_734));
+        assert!(is_near(of("frame-rate-up"), 30.048_611_369_037_083));
+        assert!(is_near(
+            of("jitter-buffer-down"),
+            3_383.832_999_999_999_6 / 180.0
+        ));
+        // two of the samples have it: 52.5078125 and 52.416015625
+        assert_eq!(of("frame-delay-down-mean"), 52.461_914_062_5);
+        assert_eq!(of("frame-delay-down-p95"), 52.507_812_5);
+        // two checks between the first sample and the last, 9 ms of round trips in all
+        assert!((of("rtt-mean") - 4.5).abs() < 1e-9);
+        assert_eq!(of("height-down"), 360.0);
+        for none in ["freezes-down", "frozen-down", "frozen-up", "loss-down"] {
+            assert_eq!(of(none), 0.0);
+        }
+        assert!(!measures.iter().any(|measure| measure.name == "ect1-down"));
+    }
+
+    #[test]
+    fn a_recorded_call_by_scream_was_ect1_and_one_by_gcc_is_none() {
+        let measures = read(SCREAM, true).expect("readable");
+        assert_eq!(value(&measures, "ect1-down"), 100.0);
+        assert_eq!(value(&measures, "ce-down"), 0.0);
+        let error = read(GCC, true).expect_err("no ECT(1)").to_string();
+        assert!(error.contains("field trials"), "{error}");
+    }
+
+    #[test]
+    fn freezes_losses_marks_and_a_download_count_between_the_samples() {
+        let video = |time: u32, lost: u32| {
+            serde_json::json!([{
+                "type": "inbound-rtp", "kind": "video", "timestamp": time, "packetsReceived": 90 + lost,
+                "packetsLost": lost, "freezeCount": lost, "totalFreezesDuration": lost,
+                "packetsReceivedWithEct1": 60, "packetsReceivedWithCe": lost,
+            }])
+        };
+        let samples = serde_json::json!([video(1_000, 0), video(41_000, 10)]);
+        let report = serde_json::json!({
+            "offer": samples, "answer": samples, "download": {"bytes": 5e6, "seconds": 40.0},
+        });
+        let measures = read(&report.to_string(), true).expect("readable");
+        let of = |name: &str| value(&measures, name);
+        assert_eq!((of("freezes-down"), of("frozen-down")), (15.0, 25.0));
+        assert_eq!((of("loss-down"), of("ce-down")), (50.0, 100.0));
+        assert_eq!(of("download-goodput"), 1.0);
+        // what nothing came of is no measure
+        assert!(!measures.iter().any(|measure| measure.name == "rtt-mean"));
+    }
+
+    #[test]
+    fn what_is_no_call_is_an_error() {
+        for text in [
+            "",
+            "{}",
+            "{\"offer\": [], \"answer\": []}",
+            "{\"offer\": [[]], \"answer\": [[]]}",
+            "{\"offer\": [[1]], \"answer\": 2}",
+        ] {
+            let error = read(text, false).expect_err(text).to_string();
+            assert!(
+                error.starts_with("the output of chromium has no"),
+                "{error}"
+            );
+        }
+    }
 }

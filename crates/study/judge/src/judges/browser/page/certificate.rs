@@ -33,9 +33,9 @@ impl Certificate {
         fs::write(&chain, made.cert.pem()).map_err(file(&chain))?;
         let mut private = fs::OpenOptions::new();
         private.write(true).create_new(true).mode(0o600);
-        let written = private.open(&key).and_then(|mut file| {
-            file.write_all(made.signing_key.serialize_pem().as_bytes())
-        });
+        let written = private
+            .open(&key)
+            .and_then(|mut file| file.write_all(made.signing_key.serialize_pem().as_bytes()));
         written.map_err(file(&key))?;
         let info = made.signing_key.subject_public_key_info();
         let hash = ring::digest::digest(&ring::digest::SHA256, &info);
@@ -56,10 +56,16 @@ mod tests {
     fn the_key_is_its_owners_and_its_hash_has_32_bytes() {
         let folder = tempfile::tempdir().expect("a folder");
         let made = Certificate::write(folder.path()).expect("a certificate");
-        let mode = fs::metadata(&made.key).expect("a file").permissions().mode();
+        let mode = fs::metadata(&made.key)
+            .expect("a file")
+            .permissions()
+            .mode();
         assert_eq!(mode & 0o777, 0o600);
         let chain = fs::read_to_string(&made.chain).expect("a file");
         assert!(chain.starts_with("-----BEGIN CERTIFICATE-----"), "{chain}");
-        assert_eq!(STANDARD.decode(&made.key_hash).map(|hash| hash.len()), Ok(32));
+        assert_eq!(
+            STANDARD.decode(&made.key_hash).map(|hash| hash.len()),
+            Ok(32)
+        );
     }
 }

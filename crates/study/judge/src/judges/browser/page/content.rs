@@ -32,7 +32,10 @@ pub(super) struct Object {
 /// All objects of the page; the document is `index.html`.
 pub(super) fn page() -> Vec<Object> {
     let streams = Streams::new(1);
-    let mut objects = vec![object("index.html", document(&mut streams.stream("document")))];
+    let mut objects = vec![object(
+        "index.html",
+        document(&mut streams.stream("document")),
+    )];
     for index in 0..STYLES.0 {
         let text = style(index, &mut streams.stream(&format!("style/{index}")));
         objects.push(object(&style_name(index), text));
@@ -71,20 +74,39 @@ fn image_name(index: usize) -> String {
 }
 
 fn document(rng: &mut Rng) -> String {
-    let mut text = String::from("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>A page</title>\n");
+    let mut text = String::from(
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>A page</title>\n",
+    );
+    // no browser is to look for one
+    line(
+        &mut text,
+        format_args!("<link rel=\"icon\" href=\"data:,\">"),
+    );
     for index in 0..STYLES.0 {
-        line(&mut text, format_args!("<link rel=\"stylesheet\" href=\"{}\">", style_name(index)));
+        line(
+            &mut text,
+            format_args!("<link rel=\"stylesheet\" href=\"{}\">", style_name(index)),
+        );
     }
     for index in 0..SCRIPTS.0 {
-        line(&mut text, format_args!("<script defer src=\"{}\"></script>", script_name(index)));
+        line(
+            &mut text,
+            format_args!("<script defer src=\"{}\"></script>", script_name(index)),
+        );
     }
     text.push_str("</head><body>\n");
     for index in 0..IN_STYLE {
-        line(&mut text, format_args!("<div class=\"banner-{index}\"></div>"));
+        line(
+            &mut text,
+            format_args!("<div class=\"banner-{index}\"></div>"),
+        );
     }
     for index in 0..IN_DOCUMENT {
         let words = noise(TEXT_BYTES / IN_DOCUMENT, rng);
-        line(&mut text, format_args!("<p>{words}</p><img alt=\"\" src=\"{}\">", image_name(index)));
+        line(
+            &mut text,
+            format_args!("<p>{words}</p><img alt=\"\" src=\"{}\">", image_name(index)),
+        );
     }
     text.push_str("</body></html>\n");
     text
@@ -113,7 +135,9 @@ fn script(index: usize, rng: &mut Rng) -> String {
             let name = image_name(image);
             line(
                 &mut text,
-                format_args!("document.body.append(Object.assign(new Image(), {{ src: \"{name}\" }}));"),
+                format_args!(
+                    "document.body.append(Object.assign(new Image(), {{ src: \"{name}\" }}));"
+                ),
             );
         }
     }
@@ -153,7 +177,8 @@ fn image_rows(index: usize) -> usize {
 /// A bitmap of random pixels: a header of 14 bytes, one of 40 bytes, and three bytes a pixel.
 fn image(rows: usize, rng: &mut Rng) -> Vec<u8> {
     let pixels = 3 * WIDTH * rows;
-    let [size, width, height] = [54 + pixels, WIDTH, rows].map(|value| (value as u32).to_le_bytes());
+    let [size, width, height] =
+        [54 + pixels, WIDTH, rows].map(|value| (value as u32).to_le_bytes());
     let mut bytes = Vec::with_capacity(54 + pixels);
     bytes.extend_from_slice(b"BM");
     bytes.extend_from_slice(&size);
@@ -190,7 +215,11 @@ mod tests {
         let objects = page();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let is_text = |object: &&Object| !object.name.ends_with(".bmp");
-        let all: String = objects.iter().filter(is_text).map(|object| text(&object.bytes)).collect();
+        let all: String = objects
+            .iter()
+            .filter(is_text)
+            .map(|object| text(&object.bytes))
+            .collect();
         for object in &objects[1..] {
             let [quoted, in_style] = [format!("\"{}\"", object.name), format!("({})", object.name)];
             let times = all.matches(&quoted).count() + all.matches(&in_style).count();

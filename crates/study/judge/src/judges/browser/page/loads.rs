@@ -49,7 +49,11 @@ pub(super) fn read(text: &str, protocol: &str, objects: usize) -> Result<Vec<Mea
     let mut measures = vec![
         better::lower("load-p50", "ms", of(|load| load.load_ms)?),
         better::lower("load-max", "ms", slowest.fold(0.0, f64::max)),
-        better::lower("first-paint-p50", "ms", of(|load| load.first_contentful_paint_ms)?),
+        better::lower(
+            "first-paint-p50",
+            "ms",
+            of(|load| load.first_contentful_paint_ms)?,
+        ),
         better::lower("connected-p50", "ms", of(|load| load.connected_ms)?),
     ];
     measures.extend(loads.download.map(Downloaded::goodput));
@@ -57,9 +61,19 @@ pub(super) fn read(text: &str, protocol: &str, objects: usize) -> Result<Vec<Mea
 }
 
 fn check(load: &Load, protocol: &str, objects: usize) -> Result<(), Problem> {
-    let other = load.objects.iter().find(|object| object.protocol != protocol);
-    if let Some(Loaded { name, protocol: by, .. }) = other {
-        let by = if by.is_empty() { "an unknown protocol" } else { by };
+    let other = load
+        .objects
+        .iter()
+        .find(|object| object.protocol != protocol);
+    if let Some(Loaded {
+        name, protocol: by, ..
+    }) = other
+    {
+        let by = if by.is_empty() {
+            "an unknown protocol"
+        } else {
+            by
+        };
         let what = format!("{name} by {protocol}: it came by {by}");
         return Err(Problem::missing(CHROMIUM, what));
     }
@@ -87,12 +101,49 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// Three loads of the page over the lab's 4G cell, but for most of its objects.
-    const RECORDED: &str = include_str!("../recorded/page-h3.json");
+    /// Three loads of a page between two namespaces, without a radio: three of its objects.
+    const RECORDED: &str = include_str!("../../recorded/page-h3.json");
 
     fn value(measures: &[Measure], name: &str) -> f64 {
         let found = measures.iter().find(|measure| measure.name == name);
-        found.expect("the measure").value
+        found.unwrap_or_else(|| panic!("{name}")).value
+    }
+
+    #[test]
+    fn recorded_loads_give_medians_and_the_download_beside_them() {
+        let measures = read(RECORDED, "h3", 3).expect("readable");
+        let of = |name: &str| value(&measures, name);
+        assert!((of("load-p50") - 184.9).abs() < 1e-6);
+        assert_eq!((of("load-max"), of("first-paint-p50")), (196.0, 168.0));
+        assert!((of("connected-p50") - 6.1).abs() < 1e-6);
+        assert_eq!(
+            of("download-goodput"),
+            8e-6 * 121_104_949.0 / 3.507_714_055_001_997_6
+        );
+    }
+
+    #[test]
+    fn loads_by_another_protocol_or_of_other_objects_are_errors() {
+        let error = |text: &str, protocol: &str, objects: usize| {
+            let error = read(text, protocol, objects).expect_err("not that");
+            error.to_string()
+        };
+        let other = error(RECORDED, "h2", 3);
+        assert!(
+            other.ends_with("index.html by h2: it came by h3"),
+            "{other}"
+        );
+        let unknown = error(&RECORDED.replacen("\"h3\"", "\"\"", 1), "h3", 3);
+        assert!(
+            unknown.ends_with("it came by an unknown protocol"),
+            "{unknown}"
+        );
+        let failed = error(&RECORDED.replacen("200", "404", 1), "h3", 3);
+        assert!(failed.ends_with("index.html: status 404"), "{failed}");
+        let fewer = error(RECORDED, "h3", 4);
+        assert!(fewer.ends_with("4 objects: there are 3"), "{fewer}");
+        assert!(error("{\"loads\": []}", "h3", 3).ends_with("no load"));
+        assert!(error("", "h3", 3).contains("no loads"));
     }
 
     #[test]

@@ -33,6 +33,13 @@ pub(in crate::judges) const H3_BESIDE_DOWNLOAD: Judge = Judge {
     run: |stage| run(stage, Protocol::H3, Download::Tcp),
 };
 
+pub(in crate::judges) const H3_BESIDE_QUIC: Judge = Judge {
+    name: "page-h3-beside-quic",
+    about: "the same beside a download over QUIC of the same UE",
+    needs: &[CHROMIUM, PLAYWRIGHT],
+    run: |stage| run(stage, Protocol::H3, Download::Quic),
+};
+
 pub(in crate::judges) const H2: Judge = Judge {
     name: "page-h2",
     about: "the same page over HTTP/2 and TCP from nginx",

@@ -20,8 +20,7 @@ class Download:
         self.bytes = 0
         self.start = (time.monotonic(), 0)
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
-        self.reader = threading.Thread(target=self.read, daemon=True)
-        self.reader.start()
+        threading.Thread(target=self.read, daemon=True).start()
 
     def read(self) -> None:
         """Counts what comes."""
@@ -44,4 +43,3 @@ class Download:
         """Ends it."""
         self.process.kill()
         self.process.wait()
-        self.reader.join()
