@@ -32,7 +32,7 @@ pub use metered::Reported;
 pub use protocol::{ALPN, MAX_REQUEST_BYTES, Request, RequestError};
 pub use reports::{Inlet, ReportCounts, Reporter};
 pub use server::{Server, check_frames, check_path, run};
-pub use tls::{Identity, Trust, self_signed};
+pub use tls::Trust;
 
 /// An instant of quinn's clock at which CLOCK_MONOTONIC, by which reports of this machine give
 /// their time, was zero.

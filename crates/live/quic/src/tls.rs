@@ -48,15 +48,10 @@ fn chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, QuicError> {
     Ok(chain)
 }
 
-/// A certificate chain and its key.
-pub type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
+type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
-/// A certificate made for these names and addresses, ECDSA on P-256, which every browser takes; `write` is where it is
-/// written to (PEM).
-///
-/// # Errors
-/// A name that is none, a file that cannot be written.
-pub fn self_signed(names: &[String], write: Option<&Path>) -> Result<Identity, QuicError> {
+/// ECDSA on P-256, which every browser takes.
+fn self_signed(names: &[String], write: Option<&Path>) -> Result<Identity, QuicError> {
     let made = rcgen::generate_simple_self_signed(names).map_err(tls)?;
     if let Some(path) = write {
         std::fs::write(path, made.cert.pem()).map_err(|source| QuicError::File {

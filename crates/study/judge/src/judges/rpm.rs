@@ -1,7 +1,9 @@
-//! `rpm`: responsiveness under working conditions by `mach` of crate cf-mach (draft-ietf-ippm-responsiveness-09).
+//! `rpm`: responsiveness under working conditions by `mach` of crate cf-mach (draft-ietf-ippm-responsiveness-09), with
+//! nginx for TLS and HTTP/2 before the lab's own server.
 
 use crate::judge::{Judge, Measure, Problem, better};
 use crate::need::Need;
+use crate::stage::Stage;
 use lab::Host;
 use serde_json::Value;
 
@@ -9,8 +11,9 @@ use serde_json::Value;
 pub(super) const JUDGE: Judge = Judge {
     name: "rpm",
     about: "responsiveness under working conditions by Cloudflare's mach (HTTP/2 over TLS): round trips a minute",
-    needs: &[MACH],
+    needs: &[MACH, NGINX, OPENSSL],
     run: |stage| {
+        serve(stage)?;
         let mut command = stage.command(MACH);
         let duration = stage.duration().as_millis().to_string();
         command
@@ -24,6 +27,85 @@ pub(super) const JUDGE: Judge = Judge {
 };
 
 const MACH: Need = Need::Program("mach");
+const NGINX: Need = Need::Program("nginx");
+const OPENSSL: Need = Need::Program("openssl");
+
+/// What sockets of the server's host hold that has not been sent, bytes: a request does not wait behind more of a load.
+const UNSENT: u32 = 128 * 1024;
+
+/// The configuration of nginx: it hands on what comes, and holds neither downloads nor uploads.
+const CONFIGURATION: &str = "\
+daemon off;
+user root;
+worker_processes 1;
+pid nginx.pid;
+error_log stderr;
+events { worker_connections 1024; }
+http {
+  access_log off;
+  client_body_temp_path body;
+  proxy_temp_path proxy;
+  fastcgi_temp_path fastcgi;
+  uwsgi_temp_path uwsgi;
+  scgi_temp_path scgi;
+  server {
+    listen SERVER:443 ssl http2;
+    ssl_certificate server.pem;
+    ssl_certificate_key server.key;
+    ssl_protocols TLSv1.2 TLSv1.3;
+    keepalive_requests 1000000;
+    client_max_body_size 0;
+    http2_body_preread_size 16m;
+    location / {
+      proxy_pass http://SERVER:80;
+      proxy_http_version 1.1;
+      proxy_request_buffering off;
+      proxy_max_temp_file_size 0;
+    }
+  }
+}
+";
+
+/// Starts nginx on the server's host.
+fn serve(stage: &mut Stage<'_, '_>) -> Result<(), Problem> {
+    let address = stage.address(Host::Server).to_string();
+    let mut certificate = stage.command(OPENSSL);
+    certificate
+        .args([
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:P-256",
+        ])
+        .args(["-nodes", "-days", "2", "-subj", "/CN=server"])
+        .args([
+            "-addext",
+            &format!("subjectAltName=DNS:server,IP:{address}"),
+        ])
+        .args(["-keyout", "server.key", "-out", "server.pem"]);
+    stage.run(Host::Server, "openssl", certificate)?;
+    let text = CONFIGURATION.replace("SERVER", &address);
+    let file = stage.write("nginx.conf", &text)?;
+    // the namespace's own parameter
+    let script =
+        format!("echo {UNSENT} > /proc/sys/net/ipv4/tcp_notsent_lowat && exec \"$0\" \"$@\"");
+    let nginx = stage.command(NGINX);
+    let mut command = std::process::Command::new("sh");
+    command
+        .args(["-c", &script])
+        .arg(nginx.get_program())
+        .arg("-e")
+        .arg("stderr")
+        .arg("-p")
+        .arg(stage.scratch())
+        .arg("-c")
+        .arg(file);
+    let pid = stage.scratch().join("nginx.pid");
+    // it writes its number once it listens
+    stage.start_service(Host::Server, "nginx", command, |_| pid.exists())
+}
 
 /// What its JSON says: of each direction the responsiveness, the median round trip of requests on a loaded connection
 /// (the draft's self probes), and the goodput of the load.

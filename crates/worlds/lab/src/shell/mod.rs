@@ -1,7 +1,7 @@
 //! A lab in which a program of the user's runs on a UE.
 //!
 //! ```text
-//!   [ servers: http(s), discard, iperf3 ] ... [ edge, proxy ] ... (cell) ... [ UE: COMMAND ]
+//!   [ servers: http, discard, iperf3 ] ... [ edge, proxy ] ... (cell) ... [ UE: COMMAND ]
 //! ```
 //!
 //! The program inherits the terminal, and has the hosts `server`, `edge` and `ue` by these names.
@@ -11,7 +11,6 @@ mod content;
 mod occupied;
 mod responsiveness;
 mod service;
-mod tls;
 
 use crate::Error;
 use crate::fit::{Fitted, fit};
@@ -118,7 +117,7 @@ pub fn occupy<T>(
     let content = place
         .files
         .map_or(Content::Sizes, |files| Content::Files(files.to_owned()));
-    let thread = service::start(&lab.hosts, &lab.folder, content, Arc::clone(&lab.stop))?;
+    let thread = service::start(&lab.hosts, content, Arc::clone(&lab.stop))?;
     lab.threads.push(thread);
     let _iperf = Iperf::start(&lab.hosts.servers, &lab.folder)?;
     radio.network.flow_starts(Instant::ZERO);

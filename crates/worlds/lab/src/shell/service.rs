@@ -1,9 +1,8 @@
-//! What serves the programs of a shell: HTTP at port 80, the same with TLS at port 443, a sink for TCP at
-//! port 9 (RFC 863), and iperf3 where it is installed. All of it in the servers' namespace.
+//! What serves the programs of a shell: HTTP at port 80, a sink for TCP at port 9 (RFC 863), and
+//! iperf3 where it is installed. All of it in the servers' namespace.
 
 use super::content::{Body, Content, text};
 use super::responsiveness;
-use super::tls::{self, TlsAcceptor};
 use crate::Error;
 use crate::child;
 use crate::cleanup::Folder;
@@ -13,7 +12,7 @@ use crate::topology::Hosts;
 use hyper::body::{Body as _, Incoming};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::io;
@@ -24,40 +23,32 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+use tokio::io::AsyncReadExt;
 use tokio::net::{TcpListener, TcpStream};
 
-/// Ports of HTTP, with and without TLS, and of the sink.
+/// Ports of HTTP and of the sink.
 const HTTP: u16 = 80;
-const HTTPS: u16 = 443;
 const DISCARD: u16 = 9;
 /// How long the end may go unnoticed.
 const TICK: Duration = Duration::from_millis(50);
 /// Bytes that the sink takes at a time.
 const CHUNK: usize = 256 * 1024;
-/// What an HTTP/2 client may send ahead, on a connection and on each of its streams: no upload is to wait for it.
-const WINDOW: u32 = 16 << 20;
-/// What a connection with TLS hands to the kernel ahead of what has been sent: an answer does not wait behind more
-/// of a large one.
-const UNSENT: i32 = 128 * 1024;
 
-/// Serves from a thread of its own until `stop`. All ports are listening when this returns.
+/// Serves from a thread of its own until `stop`. Both ports are listening when this returns.
 pub(super) fn start(
     hosts: &Arc<Hosts>,
-    folder: &Folder,
     content: Content,
     stop: Arc<AtomicBool>,
 ) -> Result<JoinHandle<()>, Error> {
     let (sender, ready) = channel();
     let hosts = Arc::clone(hosts);
-    let acceptor = tls::acceptor(&folder.path().join(tls::CERTIFICATE))?;
     let work = move || {
         let serving = hosts.servers.enter().and_then(|()| {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build()
                 .map_err(Error::system("start the servers"))?;
-            runtime.block_on(serve(Arc::new(content), acceptor, &stop, &sender))
+            runtime.block_on(serve(Arc::new(content), &stop, &sender))
         });
         if let Err(error) = serving {
             let _ = sender.send(Err(error));
@@ -79,25 +70,16 @@ pub(super) fn start(
 
 async fn serve(
     content: Arc<Content>,
-    acceptor: TlsAcceptor,
     stop: &AtomicBool,
     ready: &Sender<Result<(), Error>>,
 ) -> Result<(), Error> {
     let http = listen(HTTP).await?;
-    let https = listen(HTTPS).await?;
     let sink = listen(DISCARD).await?;
     let _ = ready.send(Ok(()));
-    let encrypted = Arc::clone(&content);
     tokio::spawn(async move {
         loop {
             let stream = accept(&http).await;
             tokio::spawn(converse(stream, Arc::clone(&content)));
-        }
-    });
-    tokio::spawn(async move {
-        loop {
-            let (stream, acceptor) = (accept(&https).await, acceptor.clone());
-            tokio::spawn(converse_encrypted(stream, acceptor, Arc::clone(&encrypted)));
         }
     });
     tokio::spawn(async move {
@@ -131,35 +113,12 @@ async fn accept(listener: &TcpListener) -> TcpStream {
     }
 }
 
-async fn converse<S>(stream: S, content: Arc<Content>)
-where
-    S: AsyncRead + AsyncWrite + Unpin,
-{
+async fn converse(stream: TcpStream, content: Arc<Content>) {
     let answers = service_fn(move |request| answer(Arc::clone(&content), request));
     let http = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .serve_connection(TokioIo::new(stream), answers);
     // a client that goes away is its own affair
-    let _ = http.await;
-}
-
-/// With TLS, and HTTP/2 for clients that request it.
-async fn converse_encrypted(stream: TcpStream, acceptor: TlsAcceptor, content: Arc<Content>) {
-    // without the option answers wait longer, but come
-    let _ = socket_options::set_int(&stream, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, UNSENT);
-    let Ok(stream) = acceptor.accept(stream).await else {
-        return;
-    };
-    if stream.get_ref().1.alpn_protocol() != Some(tls::HTTP2) {
-        return converse(stream, content).await;
-    }
-    let answers = service_fn(move |request| answer(Arc::clone(&content), request));
-    let http = hyper::server::conn::http2::Builder::new(TokioExecutor::new())
-        .timer(TokioTimer::new())
-        .initial_connection_window_size(WINDOW)
-        .initial_stream_window_size(WINDOW)
-        .max_send_buf_size(UNSENT as usize)
-        .serve_connection(TokioIo::new(stream), answers);
     let _ = http.await;
 }
 
