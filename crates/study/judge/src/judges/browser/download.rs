@@ -4,7 +4,6 @@ use super::server;
 use crate::judge::{Measure, Problem, better};
 use crate::need::Need;
 use crate::stage::Stage;
-use lab::Host;
 use serde::Deserialize;
 use std::ffi::OsString;
 use std::process::Command;

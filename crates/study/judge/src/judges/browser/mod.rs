@@ -7,6 +7,7 @@
 //! ```
 
 pub(super) mod call;
+mod certificate;
 mod download;
 pub(super) mod page;
 mod scripts;

@@ -1,6 +1,6 @@
 //! The servers of pages and of downloads over QUIC.
 
-use super::page::Certificate;
+use super::certificate::Certificate;
 use crate::judge::Problem;
 use crate::need::Need;
 use crate::stage::Stage;

@@ -1,16 +1,15 @@
 //! Loads of a page in Chromium, over HTTP/3 and HTTP/2.
 
-mod certificate;
 mod content;
 mod loads;
 
+use super::certificate::Certificate;
 use super::download::{CURL, Download};
 use super::scripts::{self, CHROMIUM, PLAYWRIGHT};
 use super::server::{self, NGINX, Site};
 use crate::judge::{Judge, Measure, Problem};
 use crate::run::file;
 use crate::stage::Stage;
-pub(super) use certificate::Certificate;
 use lab::Host;
 use std::fs;
 
