@@ -43,7 +43,7 @@ cannot be run, 2 bad usage or input, 1 the lab failed.";
 pub(crate) enum LabCommand {
     /// Run any program on the UE of a scenario, behind its cell and proxy
     #[command(after_help = crate::help::epilogue(SHELL_HELP))]
-    Shell(ShellArgs),
+    Shell(Box<ShellArgs>),
     /// Run programs that others wrote on the UE and the server of a scenario: what each measures, in one table
     #[command(after_help = crate::help::epilogue(judge::JUDGE_HELP))]
     Judge(Box<judge::JudgeArgs>),

@@ -145,6 +145,41 @@ fn the_server_answers_clients_of_the_responsiveness_test() {
     assert_eq!(lines[1..], ["1", "300000 bytes received"]);
 }
 
+/// In the place of mach, a client that takes what the judge's server has for it, by HTTP/2.
+const CLIENT: &str = r#"set -e
+url=https://server/.well-known/nq
+get() { curl -sS --fail --insecure --http2 "$@"; }
+[ "$(get -o /dev/null -w %{http_version} $url)" = 2 ]
+get $url | grep -q '"large_download_url":"https://server/.well-known/nq/10G"'
+[ "$(get -o /dev/null -w %{size_download} $url/1)" = 1 ]
+[ "$(head -c 300000 /dev/zero | get -T - $url/upload)" = "300000 bytes received" ]
+[ "$(get --max-time 1 -o /dev/null -w %{size_download} $url/10G 2>/dev/null || true)" -gt 100000 ]
+of='{"throughput": 1, "loaded_latency_ms": 1, "rpm": 1}'
+echo "{\"unloaded_latency_ms\": 1, \"download\": $of, \"upload\": $of}""#;
+
+#[test]
+fn a_client_of_the_responsiveness_test_finds_its_server_by_http2() {
+    let test = "a_client_of_the_responsiveness_test_finds_its_server_by_http2";
+    if !has_root(test) {
+        return;
+    }
+    let done = output(judge(&["--list", "--json", "--only", "rpm"]));
+    let missing = &json(&done)["judges"][0]["missing"];
+    let missing = missing.as_array().expect("names").iter();
+    if missing.clone().any(|name| name == "nginx") {
+        return skip(test, Missing::Optional("nginx"));
+    }
+    let (_kept, folder) = instead("mach", CLIENT);
+    let mut command = over_oai(&["--only", "rpm", "--duration", "1 s", "--json"]);
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/judges/bin");
+    let folders = std::env::join_paths([folder, target]).expect("no colon");
+    command.env("BRIMFUL_JUDGES", folders);
+    let done = output(command);
+    assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+    let judges = &json(&done)["judges"];
+    assert_eq!(judges[0]["measures"].as_array().map(Vec::len), Some(7));
+}
+
 /// A folder with a program of this name that runs a script.
 fn instead(program: &str, script: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
