@@ -20,14 +20,14 @@ pub(in crate::judges) const CALL: Judge = Judge {
 
 pub(in crate::judges) const BESIDE_DOWNLOAD: Judge = Judge {
     name: "call-beside-download",
-    about: "the same beside a download over TCP of the same UE",
+    about: "a video call (GCC) beside a download over TCP of the same UE",
     needs: &[CHROMIUM, PLAYWRIGHT, CURL],
     run: |stage| run(stage, Control::Gcc, Download::Tcp),
 };
 
 pub(in crate::judges) const BESIDE_QUIC: Judge = Judge {
     name: "call-beside-quic",
-    about: "the same beside a download over QUIC of the same UE",
+    about: "a video call (GCC) beside a download over QUIC of the same UE",
     needs: &[CHROMIUM, PLAYWRIGHT],
     run: |stage| run(stage, Control::Gcc, Download::Quic),
 };
@@ -41,7 +41,7 @@ pub(in crate::judges) const SCREAM: Judge = Judge {
 
 pub(in crate::judges) const SCREAM_BESIDE_QUIC: Judge = Judge {
     name: "call-scream-beside-quic",
-    about: "the same beside a download over QUIC of the same UE",
+    about: "a video call (SCReAM) beside a download over QUIC of the same UE",
     needs: &[CHROMIUM, PLAYWRIGHT],
     run: |stage| run(stage, Control::Scream, Download::Quic),
 };

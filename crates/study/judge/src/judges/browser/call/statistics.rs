@@ -11,6 +11,8 @@ use serde_json::Value;
 
 /// As messages name the program.
 const CHROMIUM: &str = "chromium";
+/// A picture that has stood for so long, s, at the last sample is frozen: Chromium counts a freeze only once it is over.
+const STANDS: f64 = 1.0;
 /// Milliseconds from NTP's epoch (1900) to that of Unix: estimated times of playout are since the former.
 const NTP_TO_UNIX_MS: f64 = 2_208_988_800_000.0;
 
@@ -56,8 +58,6 @@ pub(super) fn read(text: &str, is_scream: bool) -> Result<Vec<Measure>, Problem>
         better::lower("frozen-up", "%", up.frozen * 100.0),
         better::lower("frame-delay-up-mean", "ms", mean(&up.frame_delays)),
     ];
-    // what nothing came of: no connectivity check was answered, no frame left the jitter buffer
-    measures.retain(|measure| measure.value.is_finite());
     if is_scream {
         if down.ect1 + down.ce <= 0.0 {
             let what = "packet that came as ECT(1) or CE: it does not take the field trials";
@@ -67,6 +67,8 @@ pub(super) fn read(text: &str, is_scream: bool) -> Result<Vec<Measure>, Problem>
         measures.push(better::lower("ce-down", "%", down.ce * 100.0));
     }
     measures.extend(report.download.map(Downloaded::goodput));
+    // what nothing came of: no packet, no frame that left the jitter buffer, no answer to a connectivity check
+    measures.retain(|measure| measure.value.is_finite());
     Ok(measures)
 }
 
@@ -104,14 +106,18 @@ impl Way {
         }
         let received = by("packetsReceived");
         let lost = by("packetsLost");
+        let stands = Some(standing(samples)).filter(|standing| *standing >= STANDS);
+        let frozen = by("totalFreezesDuration") + stands.unwrap_or(0.0);
+        let freezes = by("freezeCount") + f64::from(u8::from(stands.is_some()));
         let videos = samples.iter().filter_map(|sample| video(sample));
         let mut frame_delays: Vec<f64> = videos.filter_map(frame_delay).collect();
         frame_delays.sort_by(f64::total_cmp);
         Ok(Self {
             bit_rate: 8.0 * by("bytesReceived") / seconds,
             frame_rate: by("framesDecoded") / seconds,
-            frozen: by("totalFreezesDuration") / seconds,
-            freezes_per_second: by("freezeCount") / seconds,
+            // a freeze may have begun before the first sample
+            frozen: (frozen / seconds).min(1.0),
+            freezes_per_second: freezes / seconds,
             frame_delays,
             jitter_buffer_ms: 1e3 * by("jitterBufferDelay") / by("jitterBufferEmittedCount"),
             lost: lost / (received + lost),
@@ -126,6 +132,25 @@ impl Way {
 fn video(sample: &[Value]) -> Option<&Value> {
     let is_video = |stat: &&Value| stat["type"] == "inbound-rtp" && stat["kind"] == "video";
     sample.iter().find(is_video)
+}
+
+/// For how long no frame had been decoded at the last sample, s.
+fn standing(samples: &Samples) -> f64 {
+    let mut videos = samples.iter().filter_map(|sample| video(sample));
+    let (mut frames, mut since, mut now) = (0.0, 0.0, 0.0);
+    if let Some(first) = videos.next() {
+        frames = number(first, "framesDecoded");
+        since = number(first, "timestamp");
+        now = since;
+    }
+    for video in videos {
+        now = number(video, "timestamp");
+        if number(video, "framesDecoded") > frames {
+            frames = number(video, "framesDecoded");
+            since = now;
+        }
+    }
+    (now - since) / 1e3
 }
 
 /// A counter that does not exist has counted nothing.
@@ -208,7 +233,8 @@ mod tests {
     fn freezes_losses_marks_and_a_download_count_between_the_samples() {
         let video = |time: u32, lost: u32| {
             serde_json::json!([{
-                "type": "inbound-rtp", "kind": "video", "timestamp": time, "packetsReceived": 90 + lost,
+                "type": "inbound-rtp", "kind": "video", "timestamp": time, "framesDecoded": time,
+                "packetsReceived": 90 + lost,
                 "packetsLost": lost, "freezeCount": lost, "totalFreezesDuration": lost,
                 "packetsReceivedWithEct1": 60, "packetsReceivedWithCe": lost,
             }])
@@ -224,6 +250,29 @@ mod tests {
         assert_eq!(of("download-goodput"), 1.0);
         // what nothing came of is no measure
         assert!(!measures.iter().any(|measure| measure.name == "rtt-mean"));
+    }
+
+    #[test]
+    fn a_picture_that_stands_at_the_end_is_frozen() {
+        let sample = |time: u32, frames: u32| {
+            let video = serde_json::json!({
+                "type": "inbound-rtp", "kind": "video", "timestamp": time, "framesDecoded": frames,
+            });
+            vec![video]
+        };
+        let frozen = |samples: &Samples| Way::of(samples).expect("samples").frozen;
+        let stands = vec![sample(0, 5), sample(2_000, 9), sample(10_000, 9)];
+        assert_eq!(frozen(&stands), 0.8);
+        assert_eq!(frozen(&vec![sample(0, 5), sample(10_000, 5)]), 1.0);
+        let goes_on = vec![sample(0, 5), sample(9_500, 9), sample(10_000, 9)];
+        assert_eq!(frozen(&goes_on), 0.0);
+        // nothing came at all: no share of packets is a measure
+        let report = serde_json::json!({
+            "offer": [sample(0, 5), sample(10_000, 5)], "answer": goes_on, "download": null,
+        });
+        let measures = read(&report.to_string(), true).expect("readable");
+        assert_eq!(value(&measures, "frozen-down"), 100.0);
+        assert!(!measures.iter().any(|measure| measure.name == "ect1-down"));
     }
 
     #[test]

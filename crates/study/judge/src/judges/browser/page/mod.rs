@@ -27,21 +27,21 @@ pub(in crate::judges) const H3: Judge = Judge {
 
 pub(in crate::judges) const H3_BESIDE_DOWNLOAD: Judge = Judge {
     name: "page-h3-beside-download",
-    about: "the same beside a download over TCP of the same UE",
+    about: "loads of the page over HTTP/3 beside a download over TCP of the same UE",
     needs: &[CHROMIUM, PLAYWRIGHT, CURL],
     run: |stage| run(stage, Protocol::H3, Download::Tcp),
 };
 
 pub(in crate::judges) const H3_BESIDE_QUIC: Judge = Judge {
     name: "page-h3-beside-quic",
-    about: "the same beside a download over QUIC of the same UE",
+    about: "loads of the page over HTTP/3 beside a download over QUIC of the same UE",
     needs: &[CHROMIUM, PLAYWRIGHT],
     run: |stage| run(stage, Protocol::H3, Download::Quic),
 };
 
 pub(in crate::judges) const H2: Judge = Judge {
     name: "page-h2",
-    about: "the same page over HTTP/2 and TCP from nginx",
+    about: "loads of the page over HTTP/2 and TCP from nginx",
     needs: &[CHROMIUM, PLAYWRIGHT, NGINX],
     run: |stage| run(stage, Protocol::H2, Download::None),
 };
