@@ -40,7 +40,8 @@ pub(crate) fn is_ready(name: &str) -> bool {
 /// Runs a judge for a few seconds; it gives these measures in each column of the proxy's modes, all of them numbers.
 pub(crate) fn gives(name: &str, modes: &[&str], duration: &str, measures: &[&str]) {
     let columns = format!("pep={}", modes.join(","));
-    let options = ["--only", name, "--duration", duration, "--json", "--vary"];
+    let varied = if modes.len() > 1 { "--vary" } else { "--set" };
+    let options = ["--only", name, "--duration", duration, "--json", varied];
     let done = output(over_oai(&[&options[..], &[&columns]].concat()));
     assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
     let judges = &json(&done)["judges"];

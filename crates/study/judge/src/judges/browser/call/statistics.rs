@@ -208,9 +208,9 @@ mod tests {
             of("jitter-buffer-down"),
             3_383.832_999_999_999_6 / 180.0
         ));
-        // two of the samples have it: 52.5078125 and 52.416015625
-        assert_eq!(of("frame-delay-down-mean"), 52.461_914_062_5);
-        assert_eq!(of("frame-delay-down-p95"), 52.507_812_5);
+        // two of the samples have it: 52.508 and 52.416 (times since 1900 have no more digits)
+        assert!((of("frame-delay-down-mean") - 52.462).abs() < 2e-3);
+        assert!((of("frame-delay-down-p95") - 52.508).abs() < 2e-3);
         // two checks between the first sample and the last, 9 ms of round trips in all
         assert!((of("rtt-mean") - 4.5).abs() < 1e-9);
         assert_eq!(of("height-down"), 360.0);
