@@ -129,6 +129,10 @@ traces: build  ## make the shipped traces again
 book: setup  ## the guide, as a book of HTML pages in target/book, with the crates' rustdoc
 	@CARGO="$(CARGO)" scripts/book
 
+.PHONY: setup-judges
+setup-judges: setup  ## install what the judges of `brimful lab judge` run and make test can do without
+	@$(AS_CALLER) scripts/setup --judges
+
 .PHONY: packages
 packages: setup web wheel  ## Debian package and wheel in dist/; the former checked by lintian and, as root, installed and purged
 	@scripts/setup --packages

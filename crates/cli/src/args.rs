@@ -543,7 +543,7 @@ pub(crate) fn seed(text: &str) -> Result<u64, String> {
 }
 
 /// A number of repeats, as large as a scenario file may have it.
-fn repeats(text: &str) -> Result<u32, String> {
+pub(crate) fn repeats(text: &str) -> Result<u32, String> {
     whole(text, 1, 10_000)
 }
 

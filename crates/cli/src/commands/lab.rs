@@ -1,5 +1,7 @@
 //! `brimful lab`: programs behind the emulated radio.
 
+mod judge;
+
 use super::{print_notes, print_notes_of};
 use crate::args::RadioArgs;
 use crate::failure::Failure;
@@ -41,7 +43,10 @@ cannot be run, 2 bad usage or input, 1 the lab failed.";
 pub(crate) enum LabCommand {
     /// Run any program on the UE of a scenario, behind its cell and proxy
     #[command(after_help = crate::help::epilogue(SHELL_HELP))]
-    Shell(ShellArgs),
+    Shell(Box<ShellArgs>),
+    /// Run programs that others wrote on the UE and the server of a scenario: what each measures, in one table
+    #[command(after_help = crate::help::epilogue(judge::JUDGE_HELP))]
+    Judge(Box<judge::JudgeArgs>),
 }
 
 /// Options of `lab shell`.
@@ -78,6 +83,7 @@ pub(crate) struct ShellArgs {
 pub(crate) fn run(command: &LabCommand) -> Result<(), Failure> {
     match command {
         LabCommand::Shell(arguments) => shell(arguments),
+        LabCommand::Judge(arguments) => judge::judge(arguments),
     }
 }
 

@@ -157,6 +157,9 @@ pub(crate) struct GetArgs {
     /// At most so fast, by the plain protocol
     #[arg(long, value_name = "RATE")]
     rate: Option<BitRate>,
+    /// End after this time, with what has come by then
+    #[arg(long = "for", value_name = "TIME")]
+    limit: Option<units::Duration>,
     /// Accept any certificate: for trials
     #[arg(long, conflicts_with = "ca")]
     insecure: bool,
@@ -314,6 +317,7 @@ fn get(arguments: &GetArgs) -> Result<(), Failure> {
         bind: arguments.bind,
         mtu: None,
         report: arguments.report.and_then(|Reporter(config)| config),
+        limit: arguments.limit,
     });
     let download = quic::download(&client, &target, &mut |bytes| out.write_all(bytes));
     let download = download.map_err(failure)?;

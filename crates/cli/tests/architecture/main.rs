@@ -175,6 +175,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
         ],
     ),
     ("sweep", &["scenario"]),
+    ("judge", &["lab", "report", "scenario", "units"]),
     (
         "cli",
         &[
@@ -191,6 +192,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "runner",
             "sweep",
             "lab",
+            "judge",
             "pep",
             "report",
             "reproduce",

@@ -244,6 +244,20 @@ fn a_step_of_the_clock_within_a_handshake_ends_none() {
     assert!(steps.try_recv().is_ok(), "no Retry came");
 }
 
+#[test]
+fn a_download_ends_after_its_time_with_what_has_come() {
+    let place = Place::new();
+    let (_serving, port) = serve(&place, &[]);
+    let server = format!("localhost:{port}");
+    let options = ["--size", "1 GB", "--rate", "80 kbit/s", "--for", "1 s"];
+    let arguments = ["quic", "get", &server, "--insecure", "--json"];
+    let got = place.run(&[&arguments[..], &options].concat()).succeeded();
+    let result: serde_json::Value = serde_json::from_str(&got.stdout).expect("JSON");
+    assert!(result["status"].is_null(), "{result}");
+    let bytes = result["bytes"].as_u64().expect("a number");
+    assert!(0 < bytes && bytes < 1_000_000_000, "{result}");
+}
+
 /// At a log, samples and a folder of qlog that take nothing.
 #[test]
 fn a_server_outlasts_a_full_disk() {

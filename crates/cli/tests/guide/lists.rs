@@ -73,6 +73,18 @@ fn rows_of_keys_name_the_values_that_there_are() {
     }
 }
 
+/// The page on judges has a row for each, which names what it needs.
+#[test]
+fn every_judge_has_a_row() {
+    for judge in judge::JUDGES {
+        let row = row("docs/judges.md", &format!("| `{}` |", judge.name));
+        for need in judge.needs {
+            let name = need.name();
+            assert!(row[2].contains(name), "{}: {name}", judge.name);
+        }
+    }
+}
+
 /// What a client of QUIC can report is what its help names.
 #[test]
 fn clients_report_what_needs_no_modem() {

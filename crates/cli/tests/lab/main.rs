@@ -4,6 +4,8 @@
 
 mod capture;
 mod ends;
+mod judges;
+mod judges_browsers;
 mod meld;
 mod queues;
 mod reports;

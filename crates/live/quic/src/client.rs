@@ -37,6 +37,8 @@ pub struct ClientOptions {
     /// How it measures its bandwidth, which it reports to servers that take reports (CDBE); none: it
     /// reports nothing.
     pub report: Option<estimator::Config>,
+    /// When a download ends with what has come, from the end of the handshake on; none: with its last byte.
+    pub limit: Option<Duration>,
 }
 
 impl Default for ClientOptions {
@@ -47,6 +49,7 @@ impl Default for ClientOptions {
             bind: None,
             mtu: None,
             report: None,
+            limit: None,
         }
     }
 }
@@ -89,7 +92,7 @@ impl SeenBy {
 /// A download that has succeeded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Download {
-    /// The status of HTTP; none by the plain protocol.
+    /// The status of HTTP; none by the plain protocol, and of a download that was ended by its limit.
     pub status: Option<u16>,
     /// Payload that arrived.
     pub bytes: Bytes,
@@ -224,7 +227,15 @@ impl Client {
         let mut reports = Reports::new(made.meter);
         progress.began = made.began;
         let handshake = progress.elapsed();
-        let done = exchange(&connection, target, &mut reports, &mut progress).await;
+        let exchange = exchange(&connection, target, &mut reports, &mut progress);
+        let done = match self.options.limit {
+            None => exchange.await,
+            Some(limit) => {
+                let limit = std::time::Duration::from_nanos(limit.as_nanos());
+                let done = tokio::time::timeout(limit, exchange).await;
+                done.unwrap_or(Ok((None, None)))
+            }
+        };
         let took = progress.elapsed();
         let done = done.map(|(status, summary)| {
             let mut download = Download {

@@ -44,4 +44,6 @@ mod tunnel;
 pub use error::Error;
 pub use fit::{Fitted, MAX_DATAGRAMS, MAX_RATE, fit, scaled};
 pub use run::{Options, check, is_running, run};
-pub use shell::{ShellOutcome, ShellSession, check_shell, content_path, shell};
+pub use shell::{
+    Host, Place, Programs, ShellOutcome, ShellSession, check_shell, content_path, occupy, shell,
+};

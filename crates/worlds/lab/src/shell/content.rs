@@ -108,6 +108,12 @@ pub(super) fn text(status: StatusCode, text: String) -> Response<Body> {
     response
 }
 
+/// A document of JSON.
+pub(super) fn json(text: String) -> Response<Body> {
+    let size = text.len() as u64;
+    whole(Source::Text(text.into()), size, "application/json")
+}
+
 fn whole(source: Source, size: u64, kind: &'static str) -> Response<Body> {
     let mut response = Response::new(Body { source, left: size });
     let headers = response.headers_mut();

@@ -8,23 +8,24 @@
 //! The scenario gives the network, the cell and the proxy; its flows do not run.
 
 mod content;
+mod occupied;
+mod responsiveness;
 mod service;
 
+use crate::Error;
 use crate::fit::{Fitted, fit};
-use crate::names::{RAN_ADDRESS, SERVER_ADDRESS, ue_address};
 use crate::run::{Lab, Options, Purpose, check_network, run_radio};
-use crate::{Error, child};
 use content::Content;
 pub use content::content_path;
+pub use occupied::{Host, Programs};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use scenario::{Experiment, RunResult, Transport};
 use service::Iperf;
 use std::ffi::OsString;
-use std::fs;
 use std::num::NonZeroU32;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,9 +37,6 @@ use units::Instant;
 const TICK: Duration = Duration::from_millis(100);
 /// How long a program that was stopped may take.
 const TIMEOUT: Duration = Duration::from_secs(3);
-/// Variables that would lead programs to a proxy outside of the lab.
-const PROXIES: [&str; 4] = ["http_proxy", "https_proxy", "ftp_proxy", "all_proxy"];
-
 /// What runs in a shell.
 #[derive(Debug)]
 pub struct ShellSession {
@@ -75,32 +73,70 @@ pub fn shell(
     options: &Options,
     visit: &ShellSession,
 ) -> Result<ShellOutcome, Error> {
-    let fitted = check_shell(experiment, options.scale)?;
-    let experiment = &*fitted.experiment.drawn(seed);
-    let mut lab = Lab::build(experiment, options, visit.files.as_deref())?;
-    let mut radio = lab.radio(experiment, seed, options, Purpose::Shell)?;
-    let end = Arc::clone(&radio.end);
-    let content = visit.files.clone().map_or(Content::Sizes, Content::Files);
-    let thread = service::start(&lab.hosts, content, Arc::clone(&lab.stop))?;
-    lab.threads.push(thread);
-    let _iperf = Iperf::start(&lab.hosts.servers, &lab.folder)?;
-    radio.network.flow_starts(Instant::ZERO);
-    let (network, outcome, visited) = run_radio(radio, |has_failed| {
-        let ended_with = lab.visit(visit, has_failed, &options.stop);
-        end.store(true, Ordering::Relaxed);
-        ended_with
+    let place = Place {
+        ue: visit.ue,
+        files: visit.files.as_deref(),
+    };
+    let (visited, result) = occupy(experiment, seed, options, place, |programs| {
+        programs.visit(visit, &options.stop)
     })?;
     let (status, proxy_failure) = visited?;
-    // whatever else the program has started ends with the lab
-    drop(lab);
-    let mut result = network.finish(outcome.end, seed);
-    result.flows.clear();
-    result.real_time = Some(outcome.real_time(fitted.scale, fitted.notes));
     Ok(ShellOutcome {
         status,
         result,
         proxy_failure,
     })
+}
+
+/// What programs in a lab have around them.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// Index of the UE that is called `ue`.
+    pub ue: usize,
+    /// The folder whose files the HTTP server has; none: objects by their size.
+    pub files: Option<&'a Path>,
+}
+
+/// Has `work` run programs on the hosts of a lab. Returns what it has returned, and what the cell and the
+/// wires saw. The calling thread must be the one that lives longest: the programs die with it.
+///
+/// # Errors
+/// What the lab cannot do, before anything runs; what the kernel refused.
+pub fn occupy<T>(
+    experiment: &Experiment,
+    seed: u64,
+    options: &Options,
+    place: Place<'_>,
+    work: impl FnOnce(&mut Programs<'_>) -> T,
+) -> Result<(T, RunResult), Error> {
+    let fitted = check_shell(experiment, options.scale)?;
+    let experiment = &*fitted.experiment.drawn(seed);
+    let mut lab = Lab::build(experiment, options, place.files)?;
+    let mut radio = lab.radio(experiment, seed, options, Purpose::Shell)?;
+    let end = Arc::clone(&radio.end);
+    let content = place
+        .files
+        .map_or(Content::Sizes, |files| Content::Files(files.to_owned()));
+    let thread = service::start(&lab.hosts, content, Arc::clone(&lab.stop))?;
+    lab.threads.push(thread);
+    let _iperf = Iperf::start(&lab.hosts.servers, &lab.folder)?;
+    radio.network.flow_starts(Instant::ZERO);
+    let (network, outcome, done) = run_radio(radio, |has_ended| {
+        let done =
+            Programs::new(&mut lab, place.ue, has_ended, &options.stop).map(|mut programs| {
+                // from here on the slots run
+                programs.wait_for_slots();
+                work(&mut programs)
+            });
+        end.store(true, Ordering::Relaxed);
+        done
+    })?;
+    // whatever else has been started ends with the lab
+    drop(lab);
+    let mut result = network.finish(outcome.end, seed);
+    result.flows.clear();
+    result.real_time = Some(outcome.real_time(fitted.scale, fitted.notes));
+    Ok((done?, result))
 }
 
 /// The network, cell and proxy of an experiment as a shell has them here, with the servers of QUIC
@@ -121,16 +157,13 @@ pub fn check_shell(experiment: &Experiment, scale: Option<NonZeroU32>) -> Result
     Ok(fit(&network, scale, &available))
 }
 
-impl Lab {
-    /// Runs the program, and waits until it ends.
+impl Programs<'_> {
+    /// Runs the program of a shell, and waits until it ends.
     fn visit(
         &mut self,
         visit: &ShellSession,
-        has_failed: &dyn Fn() -> bool,
         stop: &AtomicBool,
     ) -> Result<(ExitStatus, Option<Error>), Error> {
-        // from here on the slots run
-        self.clock.sleep_until(Instant::from_nanos(1));
         let mut child = self.start(visit)?;
         let pid = Pid::from_child(&child);
         let pidfd =
@@ -154,7 +187,7 @@ impl Lab {
                 }
             }
             let is_late = ends_by.is_some_and(|by| std::time::Instant::now() > by);
-            if is_late || has_failed() || stop.load(Ordering::Relaxed) {
+            if is_late || self.has_ended() || stop.load(Ordering::Relaxed) {
                 let _ = child.kill();
             }
             if proxy_failure.is_none()
@@ -173,25 +206,13 @@ impl Lab {
                 why: "is empty; name a program to run on the UE".to_owned(),
             });
         };
-        let names = self.folder.path().join("hosts");
-        let text = format!(
-            "127.0.0.1 localhost\n{SERVER_ADDRESS} server\n{RAN_ADDRESS} edge\n{} ue\n",
-            ue_address(visit.ue)
-        );
-        let failed = |path: &std::path::Path| Error::system(format!("write {}", path.display()));
-        fs::write(&names, text).map_err(failed(&names))?;
         let mut command = Command::new(program);
         command.args(arguments);
-        for name in PROXIES {
-            command.env_remove(name).env_remove(name.to_uppercase());
-        }
         let cannot = |source| Error::Command {
             program: program.to_string_lossy().into_owned(),
             source,
         };
-        self.folder.mark(&mut command);
-        child::run_in_with_names(&mut command, &self.hosts.ues[visit.ue], &names)
-            .map_err(cannot)?;
+        self.place(Host::Ue, &mut command).map_err(cannot)?;
         command.spawn().map_err(cannot)
     }
 }

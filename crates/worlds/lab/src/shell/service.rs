@@ -2,6 +2,7 @@
 //! iperf3 where it is installed. All of it in the servers' namespace.
 
 use super::content::{Body, Content, text};
+use super::responsiveness;
 use crate::Error;
 use crate::child;
 use crate::cleanup::Folder;
@@ -126,7 +127,10 @@ async fn answer(
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Infallible> {
     Ok(match *request.method() {
-        Method::GET | Method::HEAD => content.get(request.uri().path()),
+        Method::GET | Method::HEAD => {
+            let path = request.uri().path();
+            responsiveness::get(path).unwrap_or_else(|| content.get(path))
+        }
         Method::POST | Method::PUT => match swallow(request.into_body()).await {
             Ok(bytes) => text(StatusCode::OK, format!("{bytes} bytes received\n")),
             Err(error) => text(StatusCode::BAD_REQUEST, format!("{error}\n")),
