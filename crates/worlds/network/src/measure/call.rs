@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_gap_above_150_ms_more_than_the_mean_is_a_freeze_of_its_length() {
-        let freezes_after = |gap| {
+        let freezes_after = |gap: u64| {
             let mut meter = meter();
             for i in 1..=30 {
                 frame(&mut meter, 40 * i, i, 20);
