@@ -1,7 +1,9 @@
 //! UEs whose packets are handed to a device.
 
+use super::live::{CLSACT, TCX, network};
 use super::*;
 use crate::{Hold, Holding};
+use tun::{Device, FrameSocket, Kind};
 
 const REDIRECT: u32 = 7;
 const HELD: Holding = Holding {
@@ -78,4 +80,70 @@ fn one_that_ends_passes_once_none_was_handed_over_for_a_while() {
     assert_eq!(marker.holds().redirected_at(v4(1)).expect("read"), before);
     hold(&marker, v4(1), Hold::Held, 0);
     assert_eq!(run(&marker, &frame, 0, 0).1, REDIRECT);
+}
+
+/// A frame of a device that has this at its end.
+fn handed_over(device: &Device, end: &[u8]) -> Vec<u8> {
+    let mut found = None;
+    let mut buffer = vec![0; Device::MAX_READ_BYTES];
+    testing::wait_until("a frame is handed over", || {
+        // the kernel itself sends by the device too
+        if let Ok(length) = device.read(&mut buffer) {
+            found = Some(buffer[..length].to_vec());
+        }
+        found.as_ref().is_some_and(|frame| frame.ends_with(end))
+    });
+    found.unwrap_or_default()
+}
+
+fn is_handed_over_and_comes_back(way: &'static [Way]) {
+    let Some(network) = network("packets that are handed over", way) else {
+        return;
+    };
+    // the next hop's address is known
+    network.sent(4_433, &[1; 50]);
+    let marker = network.attach(&ALL, way).expect("attached");
+    network.edge.enter(|| {
+        let device = Device::of("brimfulq%d", Kind::Ethernet, true).expect("a device");
+        assert!(device.name().starts_with("brimfulq"), "{}", device.name());
+        let socket = FrameSocket::new().expect("a socket");
+        let index = socket.set_up(&device).expect("up");
+        let (interface, is_ethernet) = marker.link().expect("it is there");
+        assert!(is_ethernet);
+        let holding = Holding {
+            until: u64::MAX,
+            cookie: socket.cookie(),
+            device: index,
+        };
+        marker.set_holding(holding).expect("set");
+        marker.hold(v4(2), Hold::Held, 0).expect("held");
+        let payload = [9; 300];
+        network.send(&payload);
+        let frame = handed_over(&device, &payload);
+        let sent = socket.send(interface, 0x0800, &frame);
+        sent.expect("sent");
+        let packet = network.next(28 + payload.len());
+        assert!(packet.ends_with(&payload));
+        let counts = marker.counts().expect("counts");
+        assert_eq!((counts.redirected, counts.returned), (1, 1));
+        // nobody says any more that it takes them
+        marker
+            .set_holding(Holding {
+                until: 1,
+                ..holding
+            })
+            .expect("set");
+        assert!(network.sent(4_433, &[7; 200]).ends_with(&[7; 200]));
+    });
+    network.edge.enter(|| drop(marker));
+}
+
+#[test]
+fn a_packet_that_is_held_is_handed_over_and_comes_back() {
+    is_handed_over_and_comes_back(TCX);
+}
+
+#[test]
+fn a_packet_that_is_held_is_handed_over_by_a_filter_too() {
+    is_handed_over_and_comes_back(CLSACT);
 }

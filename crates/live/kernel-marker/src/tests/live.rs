@@ -62,6 +62,12 @@ impl Network {
         self.next(28 + payload.len())
     }
 
+    /// The same without waiting for it.
+    pub(super) fn send(&self, payload: &[u8]) {
+        let sent = self.sender.send_to(payload, (ue(), PORT));
+        assert_eq!(sent.expect("sent"), payload.len());
+    }
+
     /// The next packet of this size that arrives.
     pub(super) fn next(&self, bytes: usize) -> Vec<u8> {
         let mut packet = vec![0; 2_000];
@@ -95,7 +101,7 @@ impl Network {
 }
 
 pub(super) const TCX: &[Way] = &[Way::Tcx];
-const CLSACT: &[Way] = &[Way::Clsact];
+pub(super) const CLSACT: &[Way] = &[Way::Clsact];
 
 /// A kernel without tcx: skipped.
 pub(super) fn network(test: &str, way: &[Way]) -> Option<Network> {

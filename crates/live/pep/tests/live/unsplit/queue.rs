@@ -43,6 +43,8 @@ pub const BULK: u16 = 7_011;
 /// Bytes in the base station, of a radio of [`RATE`], that take longer than a window lets it: nothing goes on.
 pub const LONG: u64 = 50_000;
 
+const METRICS: &str = "[metrics]\nlisten = \"127.0.0.1:9464\"\n";
+
 /// What waits in the base station of the client's addresses, of both families.
 pub type Queues = Arc<[AtomicU64; 2]>;
 
@@ -202,7 +204,7 @@ fn packets_of_a_ue_that_is_not_held_stay_in_the_kernel() {
     let folder = tempfile::tempdir().expect("a folder");
     let (_radio, _queues) = radio_of(folder.path(), RATE, [LONG, 0]);
     let (waits, passes) = (receiver(&hosts, BULK, false), receiver(&hosts, BULK, true));
-    let daemon = holding(&hosts, HOLD, folder, 1);
+    let daemon = holding(&hosts, &format!("{HOLD}{METRICS}"), folder, 1);
     let before = redirected(&daemon);
     let (held, free) = (sender(&hosts, false), sender(&hosts, true));
     for number in 0..50 {
@@ -222,6 +224,17 @@ fn packets_of_a_ue_that_is_not_held_stay_in_the_kernel() {
     assert_eq!(number(&daemon, "held_ues"), 1);
     waits.set_nonblocking(true).expect("set");
     assert!(waits.recv(&mut [0; 2_000]).is_err());
+    let page = hosts.proxy.sh("curl -s 127.0.0.1:9464/metrics");
+    for line in [
+        "unsplit_held_ues 1",
+        "unsplit_waiting_bytes 61400",
+        "unsplit_queue_dropped_total{reason=\"codel\"} 0",
+        &format!("unsplit_redirected_packets_total {}", before + 50),
+    ] {
+        let line = format!("\nbrimful_pep_{line}\n");
+        assert!(page.contains(&line), "{line} in {page}");
+    }
+    assert!(page.contains("brimful_pep_unsplit_info{mode=\"queue\",way=\""));
 }
 
 fn a_ue_passes_in_the_kernel_again_once_nothing_waits() {

@@ -18,6 +18,10 @@ pub const TESTS: &[Test] = &[
         after_a_kill_packets_of_a_held_ue_pass,
     ),
     (
+        "a_proxy_that_hangs_lets_packets_pass",
+        a_proxy_that_hangs_lets_packets_pass,
+    ),
+    (
         "a_device_that_is_taken_away_comes_back",
         a_device_that_is_taken_away_comes_back,
     ),
@@ -98,6 +102,32 @@ fn after_a_kill_packets_of_a_held_ue_pass() {
     let numbers: Vec<u32> = (0..30).map(|_| received(&socket).0).collect();
     assert!(numbers.into_iter().eq(10..40));
     transfer(&hosts, 5_612);
+}
+
+fn a_proxy_that_hangs_lets_packets_pass() {
+    let Some(hosts) = Hosts::try_new("a_proxy_that_hangs_lets_packets_pass") else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_radio, _queues) = radio_of(folder.path(), RATE, [LONG, LONG]);
+    let socket = receiver(&hosts, BULK, false);
+    let daemon = holding(&hosts, HOLD, folder, 2);
+    let from = sender(&hosts, false);
+    let to = (client(false), BULK);
+    from.send_to(&datagram(0), to).expect("sent");
+    daemon.wait_until("it waits", || number(&daemon, "waiting_bytes") == 1_228);
+    daemon.signal(Signal::STOP);
+    socket.set_nonblocking(true).expect("set");
+    testing::wait_until("packets pass", || {
+        from.send_to(&datagram(1), to).expect("sent");
+        socket.recv(&mut [0; 2_000]).is_ok()
+    });
+    daemon.signal(Signal::CONT);
+    let before = number(&daemon, "waiting_bytes");
+    daemon.wait_until("they wait again", || {
+        from.send_to(&datagram(1), to).expect("sent");
+        number(&daemon, "waiting_bytes") > before
+    });
 }
 
 /// Takes a datagram that is there.
