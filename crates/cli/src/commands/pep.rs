@@ -337,7 +337,7 @@ mod tests {
             "dropped": { "codel": 3, "buffer": 1 },
         });
         let text = status_text(&held);
-        let line = "not split: queue at ran0 (tcx); 1 UEs held, 3.0 kB waiting; 9 packets passed, 2 marked, 4 dropped\n";
+        let line = "not split: queue at ran0 (tcx); 1 UEs held, 3 kB waiting; 9 packets passed, 2 marked, 4 dropped\n";
         assert!(text.contains(line), "{text}");
         let mut alone = controlled;
         alone["interception"] = "off".into();

@@ -279,8 +279,8 @@ mod tests {
         let refused = |more: &str| message(&format!("{ALONE}{queue}{more}"));
         for (more, stated) in [
             ("inside = \"gtp-u\"\n", "does not look into tunnels"),
-            ("buffer = \"1 kB\"\n", "buffer is 1.0 kB; allowed is"),
-            ("memory = \"10 kB\"\n", "memory is 10.0 kB; allowed is"),
+            ("buffer = \"1 kB\"\n", "buffer is 1 kB; allowed is"),
+            ("memory = \"10 kB\"\n", "memory is 10 kB; allowed is"),
         ] {
             let printed = refused(more);
             assert!(printed.contains(stated), "{printed}");

@@ -8,7 +8,7 @@
 //!                     ran-interface
 //! ```
 //! What is decided is the core's ([`edge::marker::Holder`], [`edge::marker::Switch`]), as in the simulator. It fails open: where
-//! the thread does not say for 50 ms that it is there, packets pass in the kernel.
+//! the thread does not state for 100 ms (`max-age`) that it takes them, packets pass in the kernel.
 
 mod counts;
 mod frame;

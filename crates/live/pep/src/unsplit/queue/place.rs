@@ -11,8 +11,10 @@ use units::{Duration, Instant};
 
 /// Names of devices; the kernel puts a number there.
 const DEVICE: &str = "brimfulq%d";
-/// Packets are handed over for so long after the thread has last said so: if it hangs or has gone, they pass.
-const VALID_FOR: Duration = Duration::from_millis(50);
+/// Packets are handed over for so long after the thread has last stated that it takes them, at least and at most: if it hangs or
+/// has gone, they pass.
+const MIN_VALID: Duration = Duration::from_millis(50);
+const MAX_VALID: Duration = Duration::from_secs(1);
 
 /// Both.
 #[derive(Debug)]
@@ -24,6 +26,7 @@ pub(super) struct Place {
     /// Index of the interface.
     interface: u32,
     pub(super) is_ethernet: bool,
+    valid_for: Duration,
 }
 
 impl Place {
@@ -41,6 +44,7 @@ impl Place {
             device: None,
             interface,
             is_ethernet,
+            valid_for: MIN_VALID,
         };
         place.open(counts)?;
         Ok(place)
@@ -71,10 +75,15 @@ impl Place {
         counts.note(opened);
     }
 
+    /// Reports count for so long, and so does what the thread states.
+    pub(super) fn set_max_age(&mut self, max_age: Duration) {
+        self.valid_for = max_age.clamp(MIN_VALID, MAX_VALID);
+    }
+
     /// Packets of UEs that are held are handed over until a while from now; or from now on none is.
     pub(super) fn announce(&self, now: Instant, takes: bool) -> Result<(), MarkerError> {
         let device = self.device.as_ref().filter(|_| takes);
-        let until = device.map_or(0, |_| (now + VALID_FOR).since_start().as_nanos());
+        let until = device.map_or(0, |_| (now + self.valid_for).since_start().as_nanos());
         self.marker.set_holding(Holding {
             until,
             cookie: self.socket.cookie(),

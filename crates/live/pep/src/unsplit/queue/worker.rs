@@ -56,11 +56,12 @@ pub(super) struct Worker {
 
 impl Worker {
     pub(super) fn new(
-        place: Place,
+        mut place: Place,
         inbox: Arc<Inbox>,
         counts: Arc<Counts>,
         settings: Settings,
     ) -> Self {
+        place.set_max_age(settings.marker.max_age);
         let hash = RandomState::new();
         // which flows share a queue is not to be foreseen
         let rng = Streams::new(hash.build_hasher().finish()).stream("held");
@@ -125,6 +126,7 @@ impl Worker {
         let letters = self.inbox.take();
         if let Some(settings) = letters.settings {
             self.holder.configure(settings.marker, settings.buffer);
+            self.place.set_max_age(settings.marker.max_age);
             self.settings = settings;
         }
         let before = self.ues.held();
