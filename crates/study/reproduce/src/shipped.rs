@@ -93,7 +93,8 @@ pub(crate) const RAPID: Embedded = files![
     "rapid/three-ccas-yeah.toml",
     "rapid/three-ccas.toml",
     "rapid/trace-bursty.toml",
-    "rapid/trace-drive.toml";
+    "rapid/trace-drive.toml",
+    "rapid/trace-quic.toml";
     "traces/bursty.csv",
     "traces/drive-lte.csv",
     "traces/drive-nr.csv",
