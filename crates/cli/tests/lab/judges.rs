@@ -31,10 +31,33 @@ fn json(done: &Output) -> Value {
     serde_json::from_str(&text).unwrap_or_else(|_| panic!("{text}{}", stderr(done)))
 }
 
-/// Whether `brimful lab judge` finds what a judge needs.
-pub(crate) fn is_ready(name: &str) -> bool {
+/// What a judge needs and `brimful lab judge` does not find.
+fn missing(name: &str) -> Vec<String> {
     let done = output(judge(&["--list", "--json", "--only", name]));
-    json(&done)["judges"][0]["missing"] == Value::Array(Vec::new())
+    let judges = &json(&done)["judges"];
+    let missing = judges[0]["missing"].as_array().expect("names").iter();
+    missing
+        .map(|name| name.as_str().expect("a name").to_owned())
+        .collect()
+}
+
+/// Whether a judge can run here as root; the skip is recorded if not. `is_optional` is what `make setup` does not
+/// install.
+pub(crate) fn can_run(test: &str, name: &str, is_optional: impl Fn(&str) -> bool) -> bool {
+    if !has_root(test) {
+        return false;
+    }
+    let missing = missing(name);
+    if let Some(program) = missing.first() {
+        skip(
+            test,
+            match is_optional(program) {
+                true => Missing::Optional(program),
+                false => Missing::Program(program),
+            },
+        );
+    }
+    missing.is_empty()
 }
 
 /// Runs a judge for a few seconds; it gives these measures in each column of the proxy's modes, all of them numbers.
@@ -67,14 +90,10 @@ const ROUND_TRIPS: [&str; 4] = ["rtt-mean", "rtt-p50", "rtt-p99", "loss"];
 
 /// Runs a judge whose programs `make setup` installs.
 fn gives_with_round_trips(test: &str, name: &str, measures: &[&str]) {
-    if !has_root(test) {
-        return;
+    if can_run(test, name, |_| false) {
+        let measures = [measures, &ROUND_TRIPS].concat();
+        gives(name, &MODES, "1 s", &measures);
     }
-    if !is_ready(name) {
-        return skip(test, Missing::Program(name));
-    }
-    let measures = [measures, &ROUND_TRIPS].concat();
-    gives(name, &MODES, "1 s", &measures);
 }
 
 #[test]
@@ -106,12 +125,9 @@ fn quinn_downloads() {
 
 #[test]
 fn mach_measures_responsiveness() {
-    let test = "mach_measures_responsiveness";
-    if !has_root(test) {
+    let is_optional = |program: &str| ["mach", "nginx"].contains(&program);
+    if !can_run("mach_measures_responsiveness", "rpm", is_optional) {
         return;
-    }
-    if !is_ready("rpm") {
-        return skip(test, Missing::Optional("mach"));
     }
     let measures = [
         "rpm-down",
@@ -164,10 +180,7 @@ fn a_client_of_the_responsiveness_test_finds_its_server_by_http2() {
     if !has_root(test) {
         return;
     }
-    let done = output(judge(&["--list", "--json", "--only", "rpm"]));
-    let missing = &json(&done)["judges"][0]["missing"];
-    let missing = missing.as_array().expect("names").iter();
-    if missing.clone().any(|name| name == "nginx") {
+    if missing("rpm").iter().any(|name| name == "nginx") {
         return skip(test, Missing::Optional("nginx"));
     }
     let (_kept, folder) = instead("mach", CLIENT);
@@ -194,11 +207,8 @@ fn instead(program: &str, script: &str) -> (tempfile::TempDir, PathBuf) {
 #[test]
 fn a_judge_that_fails_has_its_reason_in_its_row_and_the_others_run() {
     let test = "a_judge_that_fails_has_its_reason_in_its_row_and_the_others_run";
-    if !has_root(test) {
+    if !can_run(test, "irtt", |_| false) {
         return;
-    }
-    if !is_ready("irtt") {
-        return skip(test, Missing::Program("irtt"));
     }
     let (_kept, folder) = instead("iperf3", "echo no server >&2; exit 3");
     let place = tempfile::tempdir().expect("a folder");
@@ -290,11 +300,8 @@ fn the_list_states_what_is_missing() {
 #[test]
 fn an_interruption_ends_all_and_leaves_nothing() {
     let test = "an_interruption_ends_all_and_leaves_nothing";
-    if !has_root(test) {
+    if !can_run(test, "irtt", |_| false) {
         return;
-    }
-    if !is_ready("irtt") {
-        return skip(test, Missing::Program("irtt"));
     }
     let running = Running::start(over_oai(&["--only", "irtt", "--duration", "600 s"]));
     let (folder, networks) = (running.folder(), running.networks());

@@ -102,10 +102,11 @@ type Missing = (&'static Judge, Vec<Need>);
 /// Runs them, and prints what they measured.
 pub(super) fn judge(arguments: &JudgeArgs) -> Result<(), Failure> {
     let mut toolbox = Toolbox::of_environment();
-    let chosen: Vec<&'static Judge> = match arguments.only.is_empty() {
-        true => JUDGES.iter().collect(),
-        false => arguments.only.clone(),
+    let is_chosen = |judge: &&Judge| {
+        let mut only = arguments.only.iter();
+        arguments.only.is_empty() || only.any(|only| only.name == judge.name)
     };
+    let chosen: Vec<&'static Judge> = JUDGES.iter().filter(is_chosen).collect();
     let (able, missing) = divided(&chosen, &mut toolbox);
     if arguments.list {
         return list(&chosen, &missing, arguments.json);
