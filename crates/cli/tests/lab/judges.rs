@@ -31,11 +31,6 @@ fn json(done: &Output) -> Value {
     serde_json::from_str(&text).unwrap_or_else(|_| panic!("{text}{}", stderr(done)))
 }
 
-/// Whether `brimful lab judge` finds what a judge needs.
-pub(crate) fn is_ready(name: &str) -> bool {
-    missing(name).is_empty()
-}
-
 /// What a judge needs and `brimful lab judge` does not find.
 fn missing(name: &str) -> Vec<String> {
     let done = output(judge(&["--list", "--json", "--only", name]));
@@ -48,7 +43,7 @@ fn missing(name: &str) -> Vec<String> {
 
 /// Whether a judge can run here as root; the skip is recorded if not. `is_optional` is what `make setup` does not
 /// install.
-fn can_run(test: &str, name: &str, is_optional: impl Fn(&str) -> bool) -> bool {
+pub(crate) fn can_run(test: &str, name: &str, is_optional: impl Fn(&str) -> bool) -> bool {
     if !has_root(test) {
         return false;
     }
@@ -96,7 +91,8 @@ const ROUND_TRIPS: [&str; 4] = ["rtt-mean", "rtt-p50", "rtt-p99", "loss"];
 /// Runs a judge whose programs `make setup` installs.
 fn gives_with_round_trips(test: &str, name: &str, measures: &[&str]) {
     if can_run(test, name, |_| false) {
-        gives(name, &MODES, "1 s", &[measures, &ROUND_TRIPS].concat());
+        let measures = [measures, &ROUND_TRIPS].concat();
+        gives(name, &MODES, "1 s", &measures);
     }
 }
 

@@ -1,9 +1,7 @@
 //! Judges that are browsers: they run and give their measures. The others are these with another download, or none,
 //! beside them.
 
-use crate::has_root;
-use crate::judges::{gives, is_ready};
-use testing::{Missing, skip};
+use crate::judges::{can_run, gives};
 
 /// What a call gives, without what it gives only if there are marks or a download.
 const CALL: [&str; 14] = [
@@ -26,13 +24,9 @@ const PAGE: [&str; 4] = ["load-p50", "load-max", "first-paint-p50", "connected-p
 const GOODPUT: &str = "download-goodput";
 
 fn judged(test: &str, name: &str, measures: &[&str]) {
-    if !has_root(test) {
-        return;
+    if can_run(test, name, |_| false) {
+        gives(name, &["default"], "6 s", measures);
     }
-    if !is_ready(name) {
-        return skip(test, Missing::Program(name));
-    }
-    gives(name, &["default"], "6 s", measures);
 }
 
 #[test]
