@@ -89,38 +89,37 @@ const MODES: [&str; 2] = ["none", "default"];
 const ROUND_TRIPS: [&str; 4] = ["rtt-mean", "rtt-p50", "rtt-p99", "loss"];
 
 /// Runs a judge whose programs `make setup` installs.
-fn gives_with_round_trips(test: &str, name: &str, measures: &[&str]) {
+fn gives_with_round_trips(test: &str, name: &str, duration: &str, measures: &[&str]) {
     if can_run(test, name, |_| false) {
-        let measures = [measures, &ROUND_TRIPS].concat();
-        gives(name, &MODES, "1 s", &measures);
+        gives(name, &MODES, duration, &[measures, &ROUND_TRIPS].concat());
     }
 }
 
 #[test]
 fn irtt_measures_the_idle_path() {
-    gives_with_round_trips("irtt_measures_the_idle_path", "irtt", &[]);
+    gives_with_round_trips("irtt_measures_the_idle_path", "irtt", "1 s", &[]);
 }
 
 #[test]
 fn iperf3_downloads() {
     let measures = ["goodput", "retransmissions"];
-    gives_with_round_trips("iperf3_downloads", "iperf3", &measures);
+    gives_with_round_trips("iperf3_downloads", "iperf3", "1 s", &measures);
 }
 
 #[test]
 fn iperf3_loads_both_ways() {
     let measures = ["goodput-down", "goodput-up"];
-    gives_with_round_trips("iperf3_loads_both_ways", "rrul", &measures);
+    gives_with_round_trips("iperf3_loads_both_ways", "rrul", "1 s", &measures);
 }
 
 #[test]
 fn aioquic_downloads() {
-    gives_with_round_trips("aioquic_downloads", "quic-aioquic", &["goodput"]);
+    gives_with_round_trips("aioquic_downloads", "quic-aioquic", "8 s", &["goodput"]);
 }
 
 #[test]
 fn quinn_downloads() {
-    gives_with_round_trips("quinn_downloads", "quic-quinn", &["goodput"]);
+    gives_with_round_trips("quinn_downloads", "quic-quinn", "4 s", &["goodput"]);
 }
 
 #[test]
