@@ -277,8 +277,10 @@ fn what_waits_long_is_marked() {
     let arrivals = Arrivals::count(&hosts, &[BULK]);
     let daemon = holding(&hosts, HOLD, folder, 2);
     for is_ipv6 in [false, true] {
-        queues[usize::from(is_ipv6)].store(LONG, Relaxed);
-        daemon.wait_until("it is held", || held(&daemon) == 2);
+        for queue in &*queues {
+            queue.store(LONG, Relaxed);
+        }
+        daemon.wait_until("both are held", || held(&daemon) == 2);
         let (all, marked) = (arrivals.all(BULK), arrivals.with(BULK, Ecn::Ce));
         let passed = number(&daemon, "marked");
         let flow = Datagrams::heavy(BULK, Ecn::Ect1).of(is_ipv6);
