@@ -87,12 +87,12 @@ pub struct AckSample {
     /// True if this acknowledgement began a new round trip (all that was in flight at the beginning
     /// of the last one has been acknowledged).
     pub is_round_start: bool,
-    /// ECN-Echo was set. With the echo of RFC 8257 3.2 what is newly acknowledged was marked; with
-    /// that of RFC 3168 6.1.3 something was, in the last round trip. What is to be answered once a
-    /// round trip comes as [`LossKind::Ecn`].
+    /// Marks are reported. With the echo of RFC 8257 3.2 what is newly acknowledged was marked; with
+    /// that of RFC 3168 6.1.3 something was, in the last round trip; with counters (RFC 9768, QUIC, DCCP) some of
+    /// what was sent. What is to be answered once a round trip comes as [`LossKind::Ecn`].
     pub ecn_echo: bool,
-    /// Of what is newly acknowledged what was marked, where the feedback shows it of each packet (the echo of RFC 8257 3.2, the
-    /// counts of QUIC's acknowledgements); with the echo of RFC 3168 all while that stands.
+    /// Of what is newly acknowledged what was marked, where the feedback shows how much that is (the echo of RFC 8257 3.2, the
+    /// counters of RFC 9768 and of QUIC's acknowledgements, DCCP's Ack Vectors); with the echo of RFC 3168 all while that stands.
     pub newly_marked: Bytes,
 }
 

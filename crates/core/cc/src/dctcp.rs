@@ -117,81 +117,48 @@ impl CongestionControl for Dctcp {
 mod tests {
     use super::*;
     use crate::BuildConfig;
+    use crate::marks::tests::Bench;
     use crate::rtt_round::tests::{ack, ms};
-    use units::{Bytes, Instant, Rng, Streams};
+    use units::Bytes;
 
     const MSS: Bytes = Bytes::new(1_000);
 
-    struct Bench {
-        dctcp: Dctcp,
-        rng: Rng,
+    /// A connection outside slow start with a window of 100 segments, in a recovery.
+    fn connection(alpha: f64) -> Bench<Dctcp> {
+        let mut dctcp = Dctcp::new(Config::new(BuildConfig {
+            mss: MSS,
+            initial_window: MSS * 100,
+        }));
+        dctcp.alpha = alpha;
+        dctcp.reno.window.leave_slow_start();
+        let mut bench = Bench::new(dctcp);
+        bench.is_recovering = true;
+        bench
     }
 
-    impl Bench {
-        /// A connection outside slow start with a window of 100 segments.
-        fn new(alpha: f64) -> Self {
-            let mut dctcp = Dctcp::new(Config::new(BuildConfig {
-                mss: MSS,
-                initial_window: MSS * 100,
-            }));
-            dctcp.alpha = alpha;
-            dctcp.reno.window.leave_slow_start();
-            Self {
-                dctcp,
-                rng: Streams::new(1).stream("cc"),
-            }
-        }
-
-        fn with<T>(&mut self, call: impl FnOnce(&mut Dctcp, &mut Ctx<'_>) -> T) -> T {
-            let mut cx = Ctx {
-                now: Instant::ZERO,
-                rng: &mut self.rng,
-                trace: &mut (),
-            };
-            call(&mut self.dctcp, &mut cx)
-        }
-
-        /// A round trip of 20 acknowledged segments, of which so many were marked.
-        fn round(&mut self, marked: u32) {
-            for k in 0..20 {
-                let mut ack = ack(ms(10), k == 19);
-                if k < marked {
-                    ack.newly_marked = ack.newly_acked;
-                }
-                ack.is_recovering = true;
-                self.with(|dctcp, cx| dctcp.on_ack(cx, &ack));
-            }
-        }
-
-        fn react(&mut self, kind: LossKind) {
-            let loss = LossSample {
-                kind,
-                lost: Bytes::ZERO,
-                bytes_in_flight: Bytes::ZERO,
-                lost_sent_at: Instant::ZERO,
-            };
-            self.with(|dctcp, cx| dctcp.on_loss(cx, &loss));
-        }
+    /// A round trip of 20 acknowledged segments, of which so many were marked.
+    fn round(bench: &mut Bench<Dctcp>, marked: u32) {
+        bench.round(ms(10), 20, marked);
     }
 
     #[test]
     fn rfc_8257_3_3_step_6_alpha_decays_by_a_sixteenth_each_round_trip() {
-        let mut bench = Bench::new(INITIAL_ALPHA);
+        let mut bench = connection(INITIAL_ALPHA);
         for k in 1..=40 {
-            bench.round(0);
+            round(&mut bench, 0);
             let expected = (15.0_f64 / 16.0).powi(k);
-            assert!((bench.dctcp.alpha() - expected).abs() < 1e-12, "round {k}");
+            assert!((bench.cc.alpha() - expected).abs() < 1e-12, "round {k}");
         }
         // 10 of 20 marked: from 0 it closes in on one half
-        let mut bench = Bench::new(0.0);
-        bench.round(10);
-        assert_eq!(bench.dctcp.alpha(), 0.5 / 16.0);
-        bench.round(10);
-        assert_eq!(bench.dctcp.alpha(), 0.5 / 16.0 * 15.0 / 16.0 + 0.5 / 16.0);
+        let mut bench = connection(0.0);
+        round(&mut bench, 10);
+        assert_eq!(bench.cc.alpha(), 0.5 / 16.0);
+        round(&mut bench, 10);
+        assert_eq!(bench.cc.alpha(), 0.5 / 16.0 * 15.0 / 16.0 + 0.5 / 16.0);
         for _ in 0..500 {
-            bench.round(10);
+            round(&mut bench, 10);
         }
-        assert!((bench.dctcp.alpha() - 0.5).abs() < 1e-9);
+        assert!((bench.cc.alpha() - 0.5).abs() < 1e-9);
     }
 
     #[test]
@@ -215,33 +182,33 @@ mod tests {
             (0.125, 93_750),
             (0.0, 100_000),
         ] {
-            let mut bench = Bench::new(alpha);
+            let mut bench = connection(alpha);
             bench.react(LossKind::Ecn);
             let left = Bytes::new(left);
-            assert_eq!(bench.dctcp.cwnd(), left, "alpha {alpha}");
-            assert_eq!(bench.dctcp.ssthresh(), Some(left), "alpha {alpha}");
+            assert_eq!(bench.cc.cwnd(), left, "alpha {alpha}");
+            assert_eq!(bench.cc.ssthresh(), Some(left), "alpha {alpha}");
         }
     }
 
     #[test]
     fn rfc_8257_3_5_a_loss_is_answered_as_by_reno() {
-        let mut bench = Bench::new(0.01);
+        let mut bench = connection(0.01);
         bench.react(LossKind::Fast);
-        assert_eq!(bench.dctcp.cwnd(), MSS * 50);
-        let mut bench = Bench::new(0.01);
+        assert_eq!(bench.cc.cwnd(), MSS * 50);
+        let mut bench = connection(0.01);
         bench.react(LossKind::Timeout);
         assert_eq!(
-            (bench.dctcp.cwnd(), bench.dctcp.ssthresh()),
+            (bench.cc.cwnd(), bench.cc.ssthresh()),
             (MSS, Some(MSS * 50))
         );
     }
 
     #[test]
     fn a_round_trip_in_which_nothing_was_acknowledged_leaves_alpha() {
-        let mut bench = Bench::new(0.3);
+        let mut bench = connection(0.3);
         let mut empty = ack(ms(10), true);
         empty.newly_acked = Bytes::ZERO;
         bench.with(|dctcp, cx| dctcp.on_ack(cx, &empty));
-        assert_eq!(bench.dctcp.alpha(), 0.3);
+        assert_eq!(bench.cc.alpha(), 0.3);
     }
 }

@@ -40,3 +40,66 @@ impl Observation {
         is_known.then(|| self.marked.get() as f64 / self.acked.get() as f64)
     }
 }
+
+/// A controller driven by round trips with marks, for the tests of those that are scalable.
+#[cfg(test)]
+pub(crate) mod tests {
+    use crate::rtt_round::tests::{ack, ms};
+    use crate::{CongestionControl, Ctx, LossKind, LossSample};
+    use units::{Bytes, Duration, Instant, Rng, Streams};
+
+    pub(crate) struct Bench<C> {
+        pub(crate) cc: C,
+        pub(crate) now: Instant,
+        /// The controller is in a recovery meanwhile, in which only its alpha changes.
+        pub(crate) is_recovering: bool,
+        rng: Rng,
+    }
+
+    impl<C: CongestionControl> Bench<C> {
+        pub(crate) fn new(cc: C) -> Self {
+            Self {
+                cc,
+                now: Instant::ZERO + ms(1_000),
+                is_recovering: false,
+                rng: Streams::new(1).stream("cc"),
+            }
+        }
+
+        pub(crate) fn with<T>(&mut self, call: impl FnOnce(&mut C, &mut Ctx<'_>) -> T) -> T {
+            let mut cx = Ctx {
+                now: self.now,
+                rng: &mut self.rng,
+                trace: &mut (),
+            };
+            call(&mut self.cc, &mut cx)
+        }
+
+        /// A round trip of so many segments of which some were marked, at its end.
+        pub(crate) fn round(&mut self, rtt: Duration, segments: u32, marked: u32) {
+            self.now += rtt;
+            for k in 0..segments {
+                let mut ack = ack(rtt, k + 1 == segments);
+                if k < marked {
+                    ack.newly_marked = ack.newly_acked;
+                }
+                ack.is_recovering = self.is_recovering;
+                self.with(|cc, cx| cc.on_ack(cx, &ack));
+            }
+        }
+
+        pub(crate) fn react(&mut self, kind: LossKind) {
+            let loss = LossSample {
+                kind,
+                lost: Bytes::ZERO,
+                bytes_in_flight: Bytes::ZERO,
+                lost_sent_at: Instant::ZERO,
+            };
+            self.with(|cc, cx| cc.on_loss(cx, &loss));
+        }
+
+        pub(crate) fn cwnd(&self) -> u64 {
+            self.cc.cwnd().get()
+        }
+    }
+}

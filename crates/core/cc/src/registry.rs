@@ -239,7 +239,9 @@ pub const CONTROLLERS: &[Controller] = &[
         Box::new(Dctcp::new(reno::Config::new(c)))
     })
     .scalable(),
-    Controller::new("prague", "Prague", |c| Box::new(Prague::new(c))).scalable(),
+    Controller::new("prague", "Prague", |c| Box::new(Prague::new(c)))
+        .scalable()
+        .for_paths(None),
     // CDBE's server has a controller of its own in each lab; where it is not to be had, its fallback is named
     Controller::new("cdbe", "CDBE", |c| {
         Box::new(Cdbe::new(cdbe::Config::new(cdbe::Mode::Default, c)))

@@ -10,7 +10,19 @@
 //! (!): a tunnel in normal mode never makes this; a node on the way has changed the field
 //! (figure 4: "potentially dangerous", counted).
 
+//! # Paths with a scalable controller (ours)
+//!
+//! RFC 6040 is for tunnels that only pass congestion on. A path whose controller is scalable answers the marks of an L4S
+//! queue itself: all its data is ECT(1), whatever is inside, and its marks are for it alone. Inside they would have a classic
+//! sender halve its window for each of the many marks that such a queue sets, and a packet that is not ECN-capable
+//! would be dropped for each. What the path cannot carry waits at the tunnel's entrance, whose queue signals the
+//! senders inside. Both ends agree on it for each direction by the CCID ([`SCALABLE_CCID`]); with a peer that
+//! does not know that number RFC 6040 holds, and a path that is told of no marks is governed by losses.
+
 use units::Ecn;
+
+/// CCID of a sender whose outer field is its own (RFC 4340 10: 248 to 254 are for experiments).
+pub const SCALABLE_CCID: u8 = 249;
 
 /// The outer field of a packet that enters (4.1, normal mode): a copy. Marks set inside the tunnel
 /// can then be distinguished from drops only where the packet inside is ECN-capable.
@@ -43,6 +55,14 @@ pub const fn decapsulated(inner: Ecn, outer: Ecn) -> Decapsulated {
         (Ecn::Ce, Ecn::NotEct | Ecn::Ect0 | Ecn::Ce) => (Some(Ecn::Ce), false),
     };
     Decapsulated { ecn, is_suspicious }
+}
+
+/// The outer field of a packet that enters a path with a scalable controller: its own.
+pub const SCALABLE: Ecn = Ecn::Ect1;
+
+/// True of an outer field that such a path did not send and no queue set.
+pub const fn is_changed_scalable(outer: Ecn) -> bool {
+    matches!(outer, Ecn::NotEct | Ecn::Ect0)
 }
 
 #[cfg(test)]

@@ -450,3 +450,26 @@ proptest! {
         }
     }
 }
+
+/// A sender asks for a number that it prefers, beside one that every peer knows.
+#[test]
+fn a_number_that_the_peer_does_not_have_gives_way_to_the_next() {
+    for (peer, agreed) in [
+        (&[249, 2, 5, 248][..], 249),
+        (&[2, 5, 248], 248),
+        (&[2, 5], 2),
+    ] {
+        let (mut client, mut server) = (End::new(Role::Client), End::new(Role::Server));
+        server.features.prefer(Local, F::CCID, &[249, 248]);
+        client.features.prefer(Remote, F::CCID, peer);
+        server.features.change(Local, F::CCID, false);
+        let request = client.packet(0, REQUEST);
+        server.receive(&request).unwrap();
+        let answer = server.packet(0, response());
+        client.receive(&answer).unwrap();
+        let ack = client.packet(0, ack());
+        server.receive(&ack).unwrap();
+        assert_eq!(server.features.value(Local, F::CCID), agreed);
+        assert_eq!(client.features.value(Remote, F::CCID), agreed);
+    }
+}

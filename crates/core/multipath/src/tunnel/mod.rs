@@ -81,7 +81,8 @@ pub struct Transmit<P> {
     pub packet: Packet,
     /// What it carries, if it carries data.
     pub payload: Option<P>,
-    /// The ECN codepoint of its IP header: that of the payload (RFC 6040 4.1, normal mode).
+    /// The ECN codepoint of its IP header: that of the payload (RFC 6040 4.1, normal mode), or the path's own
+    /// ([`crate::ecn`]).
     pub ecn: Ecn,
 }
 

@@ -4,13 +4,16 @@ use super::config::{Carrier, PathConfig, StreamState};
 use super::identity::Opening;
 use super::numbers::Numbers;
 use crate::PathId;
+use crate::ecn::{SCALABLE, SCALABLE_CCID, encapsulated};
 use crate::features::{Negotiation, Role, Side};
-use crate::packet::{AddressId, Feature, OptionFault, Options, PathPriority};
+use crate::packet::{
+    AddressId, DccpOption, Feature, FeatureOptionKind, OptionFault, Options, Packet, PathPriority,
+};
 use crate::path::{AckOutcome, Receiver, ReceiverConfig, Sender, SenderConfig};
 use crate::scheduler::PathView;
 use crate::seq::{MpSeq, SeqNo};
 use std::collections::VecDeque;
-use units::{BitRate, Bytes, Duration, Instant, Packets, Rng};
+use units::{BitRate, Bytes, Duration, Ecn, Instant, Packets, Rng};
 
 /// Segments of the first window (RFC 6928, as RFC 4341 5 allows more than RFC 3390's).
 const INITIAL_WINDOW: u64 = 10;
@@ -148,13 +151,27 @@ pub(super) struct Path<P> {
     /// A Reset that is to leave, with its options.
     pub(super) reset: Option<(OptionFault, Options)>,
     pub(super) opening: Opening,
+    pub(super) own_ecn: OwnEcn,
     pub(super) counters: PathCounters,
     /// It was usable when its state was last reported.
     pub(super) was_usable: bool,
 }
 
+/// Which directions have agreed that the outer ECN field is the path's own (`crate::ecn`).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct OwnEcn {
+    /// What this end sends.
+    pub(super) local: bool,
+    /// What the peer sends.
+    pub(super) remote: bool,
+    /// Nothing ECN-capable has arrived on a path that has failed: it is tried without.
+    pub(super) is_given_up: bool,
+}
+
 /// CCIDs that a peer may send by: whatever its rate control, it is acknowledged by Ack Vectors.
 const CCIDS: [u8; 3] = [2, 5, EXPERIMENTAL_CCID];
+/// The same for a peer that requests the first of them: what others are sent stays as short as it was.
+const CCIDS_OF_SCALABLE: [u8; 4] = [SCALABLE_CCID, 2, 5, EXPERIMENTAL_CCID];
 /// CCID of controllers that have no number of their own (RFC 4340 10: 248 to 254 are for experiments).
 const EXPERIMENTAL_CCID: u8 = 248;
 /// The version of the multipath extension (RFC 9897 3.1).
@@ -171,7 +188,11 @@ fn requested_features(phase: Phase, config: &PathConfig, sequence_window: u64) -
     let controller = cc::find(config.controller);
     let ccid = controller.and_then(|of| of.ccid);
     let ccid = ccid.unwrap_or(EXPERIMENTAL_CCID);
-    features.prefer(Side::Local, Feature::CCID, &[ccid]);
+    if controller.is_some_and(|of| of.is_scalable) {
+        features.prefer(Side::Local, Feature::CCID, &[SCALABLE_CCID, ccid]);
+    } else {
+        features.prefer(Side::Local, Feature::CCID, &[ccid]);
+    }
     features.prefer(Side::Remote, Feature::CCID, &CCIDS);
     for side in [Side::Local, Side::Remote] {
         features.prefer(side, Feature::SEND_ACK_VECTOR, &[1]);
@@ -241,10 +262,50 @@ impl<P> Path<P> {
             must_send: false,
             reset: None,
             opening: Opening::First,
+            own_ecn: OwnEcn::default(),
             counters: PathCounters::default(),
             was_usable: false,
             config,
         })
+    }
+
+    /// A packet with options is about to be read: a peer with a scalable controller asks for its CCID.
+    pub(super) fn allow_scalable(&mut self, packet: &Packet) {
+        let asks = |option: &DccpOption| {
+            let DccpOption::Feature(option) = option else {
+                return false;
+            };
+            let is_change = option.kind == FeatureOptionKind::ChangeL;
+            is_change && option.feature == Feature::CCID && option.value.contains(&SCALABLE_CCID)
+        };
+        if packet.options.list.iter().any(asks) {
+            self.features
+                .prefer(Side::Remote, Feature::CCID, &CCIDS_OF_SCALABLE);
+        }
+    }
+
+    /// Takes over what was agreed on of the outer ECN field.
+    pub(super) fn note_ccids(&mut self) {
+        // a stream's segments have the field of their TCP
+        let is_stream = self.is_stream();
+        let ccid = |side| self.features.value(side, Feature::CCID);
+        let is_scalable = |side| !is_stream && ccid(side) == u64::from(SCALABLE_CCID);
+        self.own_ecn.local = is_scalable(Side::Local);
+        self.own_ecn.remote = is_scalable(Side::Remote);
+    }
+
+    /// The outer field of a packet that carries one with this field.
+    pub(super) fn outer_ecn(&self, inner: Ecn) -> Ecn {
+        match self.own_ecn {
+            OwnEcn { local: false, .. } => encapsulated(inner),
+            OwnEcn { is_given_up, .. } if is_given_up => Ecn::NotEct,
+            OwnEcn { .. } => SCALABLE,
+        }
+    }
+
+    /// The path has failed. If no data of it has ever arrived, a node on the way may drop what is ECN-capable.
+    pub(super) fn doubt_ecn(&mut self) {
+        self.own_ecn.is_given_up |= self.sender.counters().acked.is_zero();
     }
 
     pub(super) fn is_stream(&self) -> bool {

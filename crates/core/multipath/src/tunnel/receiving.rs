@@ -3,7 +3,7 @@
 use super::numbers::Validity;
 use super::path::{Path, Phase};
 use super::{Event, Tunnel};
-use crate::ecn::decapsulated;
+use crate::ecn::{decapsulated, is_changed_scalable};
 use crate::features::Side;
 use crate::packet::{DccpOption, Feature, Kind, MpOption, OptionFault, Options, Packet, ResetCode};
 use crate::path::{Acknowledgement, Arrival};
@@ -150,6 +150,7 @@ impl<P: Payload> Tunnel<P> {
         let path = &mut self.paths[index];
         path.outcome = outcome;
         if is_failing {
+            path.doubt_ecn();
             path.begin_probing(now);
         }
         self.note_changes(index);
@@ -237,18 +238,10 @@ impl<P: Payload> Tunnel<P> {
         }
         path.counters.received += Packets::new(1);
         path.counters.received_bytes += Bytes::new(payload.len() as u64);
-        // A payload can be marked, not given ECT(1) for ECT(0): no tunnel in normal mode requires that
-        let inner = payload.ecn();
-        let out = decapsulated(inner, ecn);
-        self.counters.suspicious_ecn += u64::from(out.is_suspicious);
-        match out.ecn {
-            None => {
-                self.counters.marked_without_ecn += 1;
-                self.reorder.skip(mp_seq);
-                return;
-            }
-            Some(Ecn::Ce) if inner != Ecn::Ce => payload.mark(),
-            Some(_) => {}
+        let is_own = path.own_ecn.remote;
+        if !self.pass_mark_on(is_own, &mut payload, ecn) {
+            self.reorder.skip(mp_seq);
+            return;
         }
         let arrived = Arrived {
             path: id,
@@ -256,6 +249,27 @@ impl<P: Payload> Tunnel<P> {
             missing_before,
         };
         self.reorder.insert(now, arrived, payload);
+    }
+
+    /// What the outer field of a data packet makes of the one inside; false: the packet is to be dropped.
+    fn pass_mark_on(&mut self, is_own: bool, payload: &mut P, outer: Ecn) -> bool {
+        if is_own {
+            self.counters.suspicious_ecn += u64::from(is_changed_scalable(outer));
+            return true;
+        }
+        // A payload can be marked, not given ECT(1) for ECT(0): no tunnel in normal mode requires that
+        let inner = payload.ecn();
+        let out = decapsulated(inner, outer);
+        self.counters.suspicious_ecn += u64::from(out.is_suspicious);
+        match out.ecn {
+            None => {
+                self.counters.marked_without_ecn += 1;
+                return false;
+            }
+            Some(Ecn::Ce) if inner != Ecn::Ce => payload.mark(),
+            Some(_) => {}
+        }
+        true
     }
 
     /// The path opens: data may flow.
@@ -302,7 +316,9 @@ impl<P> Path<P> {
         if let Some(fault) = packet.options.fault() {
             return Err(fault);
         }
+        self.allow_scalable(packet);
         self.features.on_packet(packet)?;
+        self.note_ccids();
         let window = |side| {
             let window = self.features.value(side, Feature::SEQUENCE_WINDOW);
             window.min(MAX_SEQUENCE_WINDOW)

@@ -3,7 +3,6 @@
 use super::path::{Path, Phase, Queued};
 use super::{PathSet, Transmit, Tunnel};
 use crate::Payload;
-use crate::ecn::encapsulated;
 use crate::packet::{DccpOption, Kind, MpOption, Options, Packet, PathRtt, RttKind};
 use crate::path::SentPacket;
 use crate::scheduler::{Waiting, keep_allowed};
@@ -177,7 +176,7 @@ impl<P: Payload> Tunnel<P> {
         Some(Transmit {
             path: path.id,
             packet: path.packet(seq, kind, options),
-            ecn: encapsulated(payload.ecn()),
+            ecn: path.outer_ecn(payload.ecn()),
             payload: Some(payload),
         })
     }

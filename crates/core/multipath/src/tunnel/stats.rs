@@ -44,7 +44,7 @@ pub struct TunnelStats {
     /// Dropped as RFC 6040 4.2 requires: marked on the way, while the packet inside is not ECN-capable.
     pub marked_without_ecn: Packets,
     /// Packets whose ECN field a node on the way has changed as no tunnel does (RFC 6040 figure 4),
-    /// those dropped among them.
+    /// those dropped among them; of paths whose field is their own, those that arrived without ECT(1) and mark.
     pub suspicious_ecn: Packets,
     /// Control options that were sent, and their outcomes.
     pub signals_sent: OutboxCounts,

@@ -3,6 +3,7 @@
 mod carrying;
 mod connection;
 mod losing;
+mod marking;
 
 use super::*;
 use crate::auth::PreSharedKey;
@@ -40,11 +41,32 @@ struct Wire {
     sent: u64,
     /// Every so many packets one is lost; 0: none.
     loses: u64,
+    /// What would wait so long for the wire is marked if it is ECN-capable.
+    marks_beyond: Option<Duration>,
+    /// A node that drops whatever is ECN-capable.
+    drops_ect: bool,
+    /// Packets of data that it has marked.
+    marked: u64,
+    /// The longest wait for the wire, and the last outer field of data.
+    longest_wait: Duration,
+    last_ecn: Option<Ecn>,
 }
 
 impl Wire {
-    fn offer(&mut self, now: Instant, transmit: Transmit<Data>) {
+    fn offer(&mut self, now: Instant, mut transmit: Transmit<Data>) {
         self.sent += 1;
+        let wait = self.free_at.saturating_since(now);
+        if transmit.payload.is_some() {
+            self.last_ecn = Some(transmit.ecn);
+            self.longest_wait = self.longest_wait.max(wait);
+        }
+        if self.drops_ect && transmit.ecn != Ecn::NotEct {
+            return;
+        }
+        if self.marks_beyond.is_some_and(|most| wait > most) && transmit.ecn != Ecn::NotEct {
+            transmit.ecn = Ecn::Ce;
+            self.marked += 1;
+        }
         let is_lost = self.loses > 0 && self.sent.is_multiple_of(self.loses);
         if self.is_cut || is_lost || self.in_transit.len() >= 500 {
             return;
@@ -71,6 +93,8 @@ struct Pair {
     down: Vec<Wire>,
     delivered: Vec<Data>,
     path: PathConfig,
+    /// The server's paths, if they differ.
+    server_path: Option<PathConfig>,
     config: TunnelConfig,
     scheduler: &'static str,
     shared: Vec<PreSharedKey>,
@@ -88,6 +112,11 @@ impl Pair {
             is_cut: false,
             sent: 0,
             loses: 0,
+            marks_beyond: None,
+            drops_ect: false,
+            marked: 0,
+            longest_wait: Duration::ZERO,
+            last_ecn: None,
         };
         let build = || scheduler::build(scheduler).expect("known");
         Self {
@@ -98,6 +127,7 @@ impl Pair {
             down: vec![wire(10), wire(20)],
             delivered: Vec::new(),
             path,
+            server_path: None,
             config,
             scheduler,
             shared: Vec::new(),
@@ -196,7 +226,10 @@ impl Pair {
         let packet = &transmit.packet;
         let path = PathConfig {
             priority: PathPriority::from_bits(15),
-            ..self.path.clone()
+            ..self
+                .server_path
+                .clone()
+                .unwrap_or_else(|| self.path.clone())
         };
         let is_request = matches!(packet.kind, Kind::Request { .. });
         match &mut self.server {

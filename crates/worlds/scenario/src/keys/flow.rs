@@ -86,7 +86,8 @@ pub(super) static SECTIONS: &[Section] = &[
                 Any,
                 "What queues may mark instead of dropping: nothing; ECT(0), a mark being answered as \
                  a loss (RFC 3168); ECT(1), for queues of low latency (RFC 9331), with a \
-                 scalable congestion control, `prague` or `dctcp`. UDP only sets the codepoint.",
+                 scalable congestion control, `prague` or `dctcp`, over TCP with accurate feedback \
+                 (RFC 9768). UDP only sets the codepoint.",
             ),
             key(
                 "qfi",

@@ -21,12 +21,15 @@ pub enum EcnEcho {
     UntilReduced,
     /// RFC 8257 3.2: of each segment, whether it was marked.
     EachSegment,
+    /// RFC 9768: counters of what was marked.
+    Accurate,
 }
 
 /// Explicit congestion notification of one end. It is in use if the peer has it too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EcnConfig {
-    /// What this end sends is ECT(1) (RFC 9331), not ECT(0).
+    /// What this end sends is ECT(1) (RFC 9331), not ECT(0). With a peer whose feedback is that of RFC 3168 it is
+    /// nothing: it states too little for a scalable controller.
     pub is_ect1: bool,
     /// How this end answers marks. RFC 8257 has no negotiation of it: both ends must agree.
     pub echo: EcnEcho,
@@ -43,10 +46,15 @@ impl EcnConfig {
         is_ect1: false,
         echo: EcnEcho::EachSegment,
     };
-    /// RFC 9331 with the echo of RFC 8257: ECT(1).
+    /// RFC 9331 with the feedback of RFC 9768: ECT(1).
     pub const L4S: Self = Self {
         is_ect1: true,
-        echo: EcnEcho::EachSegment,
+        echo: EcnEcho::Accurate,
+    };
+    /// The feedback of RFC 9768 for a classic controller: ECT(0).
+    pub const ACCURATE: Self = Self {
+        is_ect1: false,
+        echo: EcnEcho::Accurate,
     };
 
     /// The codepoint of new data.

@@ -1,5 +1,8 @@
 //! One end of a connection: its states (RFC 9293 3.3.2), and the two halves that it joins.
 
+mod handshake;
+
+use super::accecn::Agreement;
 use super::config::{Config, EcnConfig};
 use super::receiver::{Receiver, Reporting};
 use super::segment::{Flags, SackBlocks, Segment};
@@ -7,13 +10,10 @@ use super::sender::{Outgoing, Sender};
 use super::stats::{ReadChunk, RttSample, Stats};
 use cc::cdbe::cadence::Cadence;
 use cc::{Allocation, CongestionControl, RadioState, RateReport, RateReporter, RateView, Trace};
+use handshake::{Handshake, SYN_RETRIES};
 use queue::Ecn;
-use recovery::rto::INITIAL_RTO;
 use rnis::{RadioReport, UeReport};
 use units::{BitRate, Bytes, Duration, Instant, Packets, Rng};
-
-/// SYNs or SYN-ACKs sent again before the peer is given up (Linux `tcp_syn_retries`).
-const SYN_RETRIES: u32 = 6;
 
 /// Why a connection is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,19 +41,6 @@ enum State {
     Closed(CloseReason),
 }
 
-/// The SYN or SYN-ACK on its way.
-#[derive(Clone, Copy, Debug)]
-struct Handshake {
-    /// It must be sent now.
-    is_due: bool,
-    /// When it is sent again.
-    deadline: Instant,
-    /// When it was sent first.
-    first_sent_at: Instant,
-    /// How often it was sent.
-    sent: u32,
-}
-
 /// One end of a TCP connection.
 ///
 /// After each call that may change what can be sent ([`Self::on_segment`], [`Self::on_deadline`],
@@ -70,8 +57,8 @@ pub struct Connection {
     is_reset_due: bool,
     /// The ECN configuration of this end.
     ecn: Option<EcnConfig>,
-    /// Both ends use ECN.
-    is_ecn_agreed: bool,
+    /// What both ends use of ECN.
+    agreement: Agreement,
     /// What its timestamps count in.
     timestamp_tick: Duration,
 }
@@ -99,17 +86,12 @@ impl Connection {
         }
         Self {
             state,
-            handshake: Handshake {
-                is_due: false,
-                deadline: Instant::MAX,
-                first_sent_at: Instant::ZERO,
-                sent: 0,
-            },
+            handshake: Handshake::default(),
             sender: Sender::new(config, cc, rng),
             receiver: Receiver::new(config),
             is_reset_due: false,
             ecn: config.ecn,
-            is_ecn_agreed: false,
+            agreement: Agreement::None,
             timestamp_tick: config.timestamp_tick,
         }
     }
@@ -172,63 +154,11 @@ impl Connection {
         }
     }
 
-    fn on_first_syn(&mut self, now: Instant, segment: &Segment) {
-        if segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::ACK) {
-            self.receiver.on_syn(segment);
-            self.agree_on_ecn(segment.flags.contains(Flags::ECE | Flags::CWR));
-            self.sender.on_feedback(now, segment);
-            self.sender.on_peer_window(1, segment.window);
-            self.state = State::SynReceived;
-            self.handshake.is_due = true;
-        }
-    }
-
-    fn on_syn_ack(&mut self, now: Instant, segment: &Segment) {
-        let is_syn_ack = segment.flags.contains(Flags::SYN | Flags::ACK);
-        if is_syn_ack && segment.ack == 1 {
-            self.receiver.on_syn(segment);
-            let (ece, cwr) = (Flags::ECE, Flags::CWR);
-            self.agree_on_ecn(segment.flags.contains(ece) && !segment.flags.contains(cwr));
-            self.receiver.require_ack();
-            self.establish(now, segment);
-        }
-    }
-
-    /// RFC 3168 6.1.1: ECN is in use if this end is configured for it and the peer's SYN or SYN-ACK agrees.
-    fn agree_on_ecn(&mut self, peer_agrees: bool) {
-        if let Some(ecn) = self.ecn.filter(|_| peer_agrees) {
-            self.is_ecn_agreed = true;
-            self.sender.use_ecn(ecn.codepoint());
-            self.receiver.use_ecn(ecn.echo);
-        }
-    }
-
-    fn on_third_segment(&mut self, now: Instant, segment: &Segment) {
-        if segment.flags.contains(Flags::SYN) {
-            self.handshake.is_due = true; // the SYN-ACK was lost or is late
-        } else if segment.flags.contains(Flags::ACK) && segment.ack >= 1 {
-            self.establish(now, segment);
-            self.on_open_segment(now, segment);
-        }
-    }
-
-    fn establish(&mut self, now: Instant, segment: &Segment) {
-        self.state = State::Open;
-        self.handshake.deadline = Instant::MAX;
-        self.handshake.is_due = false;
-        self.sender.on_peer_window(segment.ack, segment.window);
-        // Karn: a SYN sent twice is distinguished by its echoed timestamp (RFC 7323 4.1)
-        let sent_at = if self.handshake.sent == 1 {
-            self.handshake.first_sent_at
-        } else {
-            segment.ts_ecr
-        };
-        self.sender
-            .on_established(Some(now.saturating_since(sent_at)));
-    }
-
     fn on_open_segment(&mut self, now: Instant, segment: &Segment) {
         if segment.flags.contains(Flags::SYN) {
+            if segment.flags.contains(Flags::ACK) {
+                self.receiver.on_repeated_syn_ack(segment.ecn);
+            }
             self.receiver.require_ack(); // RFC 9293 3.10.7.4, fourth check: our ACK was lost
             return;
         }
@@ -273,45 +203,6 @@ impl Connection {
         }
     }
 
-    fn handshake_segment(&mut self, now: Instant) -> Segment {
-        let h = &mut self.handshake;
-        h.is_due = false;
-        if h.sent == 0 {
-            h.first_sent_at = now;
-        }
-        // RFC 6298 5.5: doubled each time
-        h.deadline = now + INITIAL_RTO * (1 << h.sent.min(SYN_RETRIES));
-        h.sent += 1;
-        let is_retransmission = h.sent > 1;
-        let is_answer = self.state == State::SynReceived;
-        let ecn = match (is_answer, self.ecn) {
-            (true, _) if self.is_ecn_agreed => Flags::ECE,
-            // 6.1.1.1, and Linux: a repeated SYN requests nothing that a middlebox could drop it for
-            (false, Some(_)) if !is_retransmission => Flags::ECE | Flags::CWR,
-            _ => Flags::NONE,
-        };
-        let fields = self.receiver.syn_fields();
-        Segment {
-            seq: 0,
-            ack: fields.ack,
-            window: fields.window,
-            ts_val: now,
-            ts_ecr: fields.ts_ecr,
-            ts_ticks: self.ticks(now),
-            report: fields.report,
-            origin: now,
-            len: 0,
-            sack: SackBlocks::NONE,
-            flags: if is_answer {
-                Flags::SYN | Flags::ACK | ecn
-            } else {
-                Flags::SYN | ecn
-            },
-            ecn: Ecn::NotEct,
-            is_retransmission,
-        }
-    }
-
     fn data_segment(&mut self, now: Instant, outgoing: &Outgoing) -> Segment {
         let fields = self.receiver.ack_fields(false);
         Segment {
@@ -322,6 +213,7 @@ impl Connection {
             ts_ecr: fields.ts_ecr,
             ts_ticks: self.ticks(now),
             report: fields.report,
+            accecn: fields.accecn,
             origin: outgoing.origin,
             len: outgoing.len,
             sack: fields.sack,
@@ -344,6 +236,7 @@ impl Connection {
             ts_ecr: fields.ts_ecr,
             ts_ticks: self.ticks(now),
             report: fields.report,
+            accecn: fields.accecn,
             origin: now,
             len: 0,
             sack: fields.sack,
@@ -362,6 +255,7 @@ impl Connection {
             ts_ecr: Instant::ZERO,
             ts_ticks: self.ticks(now),
             report: None,
+            accecn: None,
             origin: now,
             len: 0,
             sack: SackBlocks::NONE,
@@ -547,6 +441,7 @@ impl Connection {
         let (srtt, min_rtt) = self.sender.rtt();
         let (cwnd, ssthresh, pacing_rate) = self.sender.windows();
         let counters = self.sender.counters();
+        let (codepoint, marks_reported) = self.sender.marks();
         let syn_repeats = u64::from(self.handshake.sent.saturating_sub(1));
         Stats {
             srtt,
@@ -568,6 +463,8 @@ impl Connection {
             spurious_recoveries: counters.spurious_recoveries,
             marked_windows: counters.marked_windows,
             marks_received: self.receiver.marks_received(),
+            marks_reported,
+            codepoint,
             pure_acks_sent: self.receiver.pure_acks_sent(),
             bytes_acked: self.sender.acked(),
             bytes_received_in_order: self.receiver.received_in_order(),

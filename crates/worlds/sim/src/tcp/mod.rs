@@ -27,12 +27,14 @@
 //! | Nagle, silly window avoidance, zero-window probes | RFC 1122 4.2.3.4, 4.2.2.17 | `sender/transmit.rs` |
 //! | delayed acknowledgements | RFC 1122 4.2.3.2, 5681 4.2, Linux quick acks | `receiver/ack.rs` |
 //! | explicit congestion notification | RFC 3168, 8257 3.2 | `sender/marks.rs`, `receiver/echo.rs` |
+//! | accurate feedback of it | RFC 9768 | `accecn` |
 //! | timestamps, window scale | RFC 7323 | `receiver/mod.rs`, `receiver/window.rs` |
 //!
 //! Positions are `u64` offsets of the stream and cannot wrap around: SYN is 0, data begins at 1.
 //!
 //! *Deviations* from Linux, with their reasons, are listed in `docs/algorithms/tcp.md`.
 
+mod accecn;
 mod config;
 mod connection;
 mod ranges;
@@ -43,6 +45,7 @@ mod stats;
 #[cfg(test)]
 mod tests;
 
+pub use accecn::{AccEcnOption, ByteCounts, FieldOrder};
 pub use config::{Config, ConfigError, EcnConfig, EcnEcho};
 pub use connection::{CloseReason, Connection};
 pub(crate) use ranges::RangeSet;

@@ -1,6 +1,7 @@
 //! Segments as the simulated network carries them.
 
 use super::Span;
+use super::accecn::AccEcnOption;
 use cc::RateReport;
 use core::ops::BitOr;
 use queue::Ecn;
@@ -19,6 +20,8 @@ const SACK_BLOCK: u64 = 8;
 /// A report of bandwidth: an experimental option (RFC 6994 3) with kind, length, two bytes of identifier
 /// and 32 bits of report (CDBE section III-A-1).
 const REPORT: u64 = 8;
+/// The maximum of options (RFC 9293 3.1: a header of 60 bytes).
+const OPTIONS: u64 = 40;
 
 /// Control bits (RFC 9293 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -39,6 +42,8 @@ impl Flags {
     pub const ECE: Self = Self(16);
     /// The congestion window was reduced (RFC 3168 6.1).
     pub const CWR: Self = Self(32);
+    /// Accurate ECN (RFC 9768 3.1): with CWR and ECE it requests that, later it is a bit of the counter ACE.
+    pub const AE: Self = Self(64);
 
     /// These bits, or none.
     #[must_use]
@@ -86,6 +91,13 @@ impl SackBlocks {
             self.count += 1;
         }
     }
+    /// The same without what does not fit beside two.
+    pub(super) fn truncated(self) -> Self {
+        Self {
+            count: self.count.min(2),
+            ..self
+        }
+    }
     /// The blocks, given the acknowledgement of their segment.
     pub fn iter(&self, ack: u64) -> impl Iterator<Item = Span> {
         let absolute = move |edge: i32| ack.saturating_add_signed(i64::from(edge));
@@ -124,6 +136,8 @@ pub struct Segment {
     pub ts_ticks: u32,
     /// The bandwidth that a client measures.
     pub report: Option<RateReport>,
+    /// The counters of RFC 9768 3.2.3.
+    pub accecn: Option<AccEcnOption>,
     /// When the first server sent the last byte of this payload. Metadata of the simulator; a relay
     /// carries it from one connection to the next.
     pub origin: Instant,
@@ -143,14 +157,14 @@ impl Segment {
     /// IP packet that carries it, headers and options included.
     pub fn wire_bytes(&self) -> Bytes {
         let options = if self.flags.contains(Flags::SYN) {
-            SYN_OPTIONS
-        } else if self.sack.is_empty() {
-            TIMESTAMPS
+            SYN_OPTIONS + report_bytes(self.report)
         } else {
-            TIMESTAMPS + SACK_HEAD + SACK_BLOCK * u64::from(self.sack.count)
+            option_bytes(&self.sack, self.report)
         };
-        let report = if self.report.is_some() { REPORT } else { 0 };
-        Bytes::new(HEADERS + options + report + u64::from(self.len))
+        // padded to the words of the header
+        let accecn = self.accecn.map_or(0, |option| option.wire_len() as u64);
+        let options = options + accecn.next_multiple_of(4);
+        Bytes::new(HEADERS + options + u64::from(self.len))
     }
     /// The position after the last byte of payload; SYN and FIN are not counted.
     pub fn payload_end(&self) -> u64 {
@@ -158,8 +172,28 @@ impl Segment {
     }
 }
 
+fn report_bytes(report: Option<RateReport>) -> u64 {
+    if report.is_some() { REPORT } else { 0 }
+}
+
+/// Options of a segment without SYN, beside that of RFC 9768.
+fn option_bytes(sack: &SackBlocks, report: Option<RateReport>) -> u64 {
+    let sack = if sack.is_empty() {
+        0
+    } else {
+        SACK_HEAD + SACK_BLOCK * u64::from(sack.count)
+    };
+    TIMESTAMPS + sack + report_bytes(report)
+}
+
+/// Bytes that these leave for the option of RFC 9768.
+pub(super) fn room_for_counters(sack: &SackBlocks, report: Option<RateReport>) -> usize {
+    OPTIONS.saturating_sub(option_bytes(sack, report)) as usize
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::accecn::{ByteCounts, FieldOrder};
     use super::*;
 
     fn segment(flags: Flags, len: u32) -> Segment {
@@ -171,6 +205,7 @@ mod tests {
             ts_ecr: Instant::ZERO,
             ts_ticks: 0,
             report: None,
+            accecn: None,
             origin: Instant::ZERO,
             len,
             sack: SackBlocks::NONE,
@@ -191,6 +226,23 @@ mod tests {
         let mut ack = segment(Flags::ACK, 0);
         ack.report = Some(RateReport::new(1_000_000));
         assert_eq!(ack.wire_bytes(), Bytes::new(52 + 8));
+    }
+
+    #[test]
+    fn rfc_9768_3_2_3_3_two_blocks_leave_room_for_two_counters() {
+        let mut ack = segment(Flags::ACK, 0);
+        assert_eq!(room_for_counters(&ack.sack, None), 28);
+        for (k, room) in [(1, 16), (2, 8), (3, 0)] {
+            let (start, end) = (1_000 * k, 1_000 * k + 500);
+            ack.sack.push(ack.ack, Span { start, end });
+            assert_eq!(room_for_counters(&ack.sack, None), room);
+        }
+        for (fields, bytes) in [(1, 52 + 8), (2, 52 + 8), (3, 52 + 12)] {
+            let mut ack = segment(Flags::ACK, 0);
+            let counts = ByteCounts::INITIAL;
+            ack.accecn = Some(AccEcnOption::new(FieldOrder::Ect1First, counts, fields));
+            assert_eq!(ack.wire_bytes(), Bytes::new(bytes));
+        }
     }
 
     #[test]
@@ -239,6 +291,6 @@ mod tests {
 
     #[test]
     fn a_segment_stays_small() {
-        assert!(size_of::<Segment>() <= 96, "{}", size_of::<Segment>());
+        assert!(size_of::<Segment>() <= 112, "{}", size_of::<Segment>());
     }
 }

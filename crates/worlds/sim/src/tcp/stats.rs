@@ -1,5 +1,6 @@
 //! What a connection reports of itself.
 
+use queue::Ecn;
 use units::{BitRate, Bytes, Duration, Instant, Packets};
 
 /// Consecutive payload of one origin, handed to the application.
@@ -63,6 +64,10 @@ pub struct Stats {
     pub marked_windows: Packets,
     /// Segments received that the network had marked.
     pub marks_received: Packets,
+    /// Segments of this end that the peer has reported as marked (RFC 9768; zero with other feedback).
+    pub marks_reported: Packets,
+    /// The codepoint of new data.
+    pub codepoint: Ecn,
     /// Acknowledgements sent without payload.
     pub pure_acks_sent: Packets,
     /// Payload cumulatively acknowledged by the peer.

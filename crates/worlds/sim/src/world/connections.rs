@@ -69,7 +69,7 @@ pub(super) fn check_quic(flow: &FlowSpec) -> Result<(), quic::ConfigError> {
     Ok(())
 }
 
-/// How a flow's hosts use ECN. A scalable controller needs the echo of each segment.
+/// How a flow's hosts use ECN. A scalable controller needs feedback of each segment: RFC 8257's as published, or RFC 9768's.
 fn ecn_config(flow: &FlowSpec) -> Option<EcnConfig> {
     match flow.ecn {
         EcnSpec::Off => None,

@@ -24,6 +24,8 @@ pub(super) struct Delivery {
     /// The greatest number that arrived marked.
     pub(super) marked: Option<u64>,
     pub(super) marks: u64,
+    /// What those that arrived marked count.
+    pub(super) marked_counted: u64,
     pub(super) has_late: bool,
     pub(super) is_reordered: bool,
 }
@@ -136,6 +138,7 @@ impl Sender {
                 counters.marked += Packets::new(1);
                 outcome.marked += Packets::new(1);
                 delivery.marks += 1;
+                delivery.marked_counted += u64::from(record.counted);
                 delivery.marked = delivery.marked.max(Some(number));
             }
         });
@@ -212,11 +215,7 @@ impl Sender {
             is_cwnd_limited: self.usage.is_cwnd_limited(cwnd, self.cc.ssthresh()),
             is_round_start,
             ecn_echo: delivery.marks > 0,
-            newly_marked: Bytes::new(if delivery.marks > 0 {
-                delivery.counted
-            } else {
-                0
-            }),
+            newly_marked: Bytes::new(delivery.marked_counted),
         };
         let latest = delivery.latest_data.map(|(number, _)| number);
         self.meter.on_ack(now, latest, &sample);

@@ -15,7 +15,7 @@
 //! | RFC 4341 5: a packet is lost when three after it were acknowledged | `../detection.rs` |
 //! | RFC 4341 5: one halving a window of data; ECN marks as losses | `../episode.rs` |
 //! | RFC 4341 5.1, RFC 6298: timeout, cwnd one packet, backoff | [`recovery::rto`], [`Sender::on_deadline`] |
-//! | RFC 4340 11.4: Ack Vectors | `../flight.rs` |
+//! | RFC 4340 11.4: Ack Vectors; each packet's mark is in them | `../flight.rs` |
 //! | RFC 4340 13.2: Elapsed Time | `../rtt.rs` |
 //! | RFC 7661: the window grows only while it is used | [`recovery::usage`] |
 //! | RFC 5681 4.1, RFC 2861, RFC 7661: windows that are not used | [`recovery::validation`] |

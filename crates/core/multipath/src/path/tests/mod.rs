@@ -2,4 +2,5 @@
 
 mod link;
 mod loops;
+mod marks;
 mod properties;

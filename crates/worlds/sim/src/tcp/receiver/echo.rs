@@ -60,7 +60,8 @@ impl Echo {
                     return Change::Turned;
                 }
             }
-            EcnEcho::EachSegment => {}
+            // `Counters` is what reports them
+            EcnEcho::EachSegment | EcnEcho::Accurate => {}
         }
         Change::None
     }

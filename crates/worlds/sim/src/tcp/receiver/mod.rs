@@ -6,13 +6,15 @@ mod reassembly;
 mod reporting;
 mod window;
 
+use super::accecn::{AccEcnOption, Counters};
 use super::config::{Config, EcnEcho};
 use super::ranges::Span;
-use super::segment::{Flags, SackBlocks, Segment};
+use super::segment::{Flags, SackBlocks, Segment, room_for_counters};
 use super::stats::ReadChunk;
 use ack::AckPolicy;
 use cc::RateReport;
 use echo::{Change, Echo};
+use queue::Ecn;
 use reassembly::Reassembly;
 pub(super) use reporting::Reporting;
 use rnis::{RadioReport, UeReport};
@@ -27,8 +29,10 @@ pub(super) struct AckFields {
     pub(super) window: u64,
     pub(super) ts_ecr: Instant,
     pub(super) sack: SackBlocks,
-    /// ECE, or nothing.
+    /// ECE, or nothing; with accurate feedback the counter ACE.
     pub(super) echo: Flags,
+    /// Counters of marked bytes.
+    pub(super) accecn: Option<AccEcnOption>,
     /// The bandwidth measured here.
     pub(super) report: Option<RateReport>,
 }
@@ -67,6 +71,8 @@ pub(super) struct Receiver {
     received_in_order: u64,
     pure_acks_sent: u64,
     echo: Echo,
+    /// Accurate feedback is in use.
+    counters: Option<Counters>,
     former_ack: Option<FormerAck>,
     reporting: Option<Reporting>,
 }
@@ -90,6 +96,7 @@ impl Receiver {
             received_in_order: 0,
             pure_acks_sent: 0,
             echo: Echo::default(),
+            counters: None,
             former_ack: None,
             reporting: None,
         }
@@ -130,13 +137,15 @@ impl Receiver {
             if let Some(reporting) = &mut self.reporting {
                 reporting.on_data(now, segment);
             }
-            let is_notable = self.look_for_mark(segment);
+            let is_notable = self.look_for_mark(segment) | self.count_mark(segment);
             self.on_payload(now, segment, pause);
             if is_notable {
                 self.acks.require();
             }
         } else if !is_fin && segment.seq < self.next {
             // a zero-window probe or a keep-alive (RFC 9293 3.10.7.4, first check)
+            self.acks.require();
+        } else if self.count_mark(segment) {
             self.acks.require();
         }
         if is_fin {
@@ -147,6 +156,37 @@ impl Receiver {
     /// ECN is in use from now on.
     pub(super) fn use_ecn(&mut self, echo: EcnEcho) {
         self.echo.begin(echo);
+    }
+
+    /// Accurate feedback is in use from now on; at a client with the codepoint of the SYN-ACK.
+    pub(super) fn use_counters(&mut self, syn_ack: Option<Ecn>) {
+        self.counters = Some(Counters::new(syn_ack));
+    }
+
+    /// The SYN-ACK arrived again.
+    pub(super) fn on_repeated_syn_ack(&mut self, ecn: Ecn) {
+        if let Some(counters) = &mut self.counters {
+            counters.on_syn_ack(ecn);
+        }
+    }
+
+    /// The option of a SYN-ACK, with accurate feedback.
+    pub(super) fn syn_ack_option(&self) -> Option<AccEcnOption> {
+        self.counters.as_ref().map(Counters::syn_ack_option)
+    }
+
+    /// Counts an acceptable packet (RFC 9768 3.2). True if the peer is to be notified without delay.
+    fn count_mark(&mut self, segment: &Segment) -> bool {
+        let Some(counters) = &mut self.counters else {
+            return false;
+        };
+        let (end, edge) = (segment.payload_end(), self.window.edge());
+        let is_old = end < self.next || (segment.len > 0 && end == self.next);
+        if is_old || end > edge {
+            return false;
+        }
+        let waits = segment.len > 0 || self.next > self.last_ack_sent;
+        counters.on_packet(segment.ecn, u64::from(segment.len), waits)
     }
 
     /// Takes note of a mark. True if the peer is to be notified without delay.
@@ -295,6 +335,7 @@ impl Receiver {
             ts_ecr: self.ts_recent,
             sack: SackBlocks::NONE,
             echo: Flags::NONE,
+            accecn: None,
             report: self.rate(),
         }
     }
@@ -311,6 +352,7 @@ impl Receiver {
             ts_ecr: self.ts_recent,
             sack: SackBlocks::NONE,
             echo: Flags::ECE.when(former.is_echo),
+            accecn: None,
             report: None,
         })
     }
@@ -332,14 +374,19 @@ impl Receiver {
         self.reassembly.report(self.next, &mut sack);
         let reporting = self.reporting.as_mut();
         let report = reporting.and_then(|reporting| reporting.for_ack(&sack));
-        AckFields {
+        let mut fields = AckFields {
             ack: self.next,
             window,
             ts_ecr: self.ts_recent,
             sack,
             echo: Flags::ECE.when(self.echo.is_set()),
+            accecn: None,
             report,
+        };
+        if let Some(counters) = &mut self.counters {
+            report_counters(counters, &mut fields, is_pure);
         }
+        fields
     }
 
     pub(super) fn is_ack_due(&self) -> bool {
@@ -347,11 +394,13 @@ impl Receiver {
     }
     /// An acknowledgement must leave before anything else.
     pub(super) fn is_former_ack_due(&self) -> bool {
-        self.former_ack.is_some()
+        let counters = self.counters.as_ref();
+        self.former_ack.is_some() || counters.is_some_and(Counters::must_report_handshake)
     }
     /// Marked segments so far.
     pub(super) fn marks_received(&self) -> Packets {
-        Packets::new(self.echo.marks())
+        let counted = self.counters.as_ref().map_or(0, Counters::marks);
+        Packets::new(self.echo.marks() + counted)
     }
     pub(super) fn deadline(&self) -> Instant {
         self.acks.deadline()
@@ -383,6 +432,23 @@ impl Receiver {
     }
 }
 
+/// RFC 9768 3.2.2.2 and 3.2.3.3: the field in each segment, the option in pure acknowledgements. It goes before a third
+/// SACK block.
+fn report_counters(counters: &mut Counters, fields: &mut AckFields, is_pure: bool) {
+    if is_pure && counters.must_report_handshake() {
+        fields.sack = SackBlocks::NONE; // 3.2.2.1
+    }
+    fields.echo = counters.ace(is_pure && fields.sack.is_empty()).flags();
+    if !is_pure {
+        return;
+    }
+    let shortened = fields.sack.truncated();
+    fields.accecn = counters.option(room_for_counters(&shortened, fields.report));
+    if fields.accecn.is_some() {
+        fields.sack = shortened;
+    }
+}
+
 fn push_chunk(chunks: &mut VecDeque<ReadChunk>, bytes: u64, origin: Instant) {
     let bytes = Bytes::new(bytes);
     match chunks.back_mut() {
@@ -392,127 +458,4 @@ fn push_chunk(chunks: &mut VecDeque<ReadChunk>, bytes: u64, origin: Instant) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const RTO: Duration = Duration::from_millis(200);
-
-    fn at(ms: u64) -> Instant {
-        Instant::ZERO + Duration::from_millis(ms)
-    }
-
-    /// The segment of that number, sent and received at that time.
-    fn segment(number: u64, ms: u64) -> Segment {
-        Segment {
-            seq: 1 + 1_000 * number,
-            ack: 1,
-            window: 0,
-            ts_val: at(ms),
-            ts_ecr: Instant::ZERO,
-            ts_ticks: 0,
-            report: None,
-            origin: at(ms),
-            len: 1_000,
-            sack: SackBlocks::NONE,
-            flags: Flags::ACK,
-            ecn: queue::Ecn::NotEct,
-            is_retransmission: false,
-        }
-    }
-
-    fn open() -> Receiver {
-        let config = Config {
-            mss: Bytes::new(1_000),
-            ..Config::default()
-        };
-        let mut receiver = Receiver::new(&config);
-        receiver.on_syn(&segment(0, 1));
-        receiver.ack_fields(true);
-        receiver
-    }
-
-    /// The answer to a segment that must be acknowledged at once.
-    fn answer(receiver: &mut Receiver, segment: &Segment) -> AckFields {
-        receiver.on_segment(segment.ts_val, segment, RTO);
-        assert!(receiver.is_ack_due());
-        receiver.ack_fields(true)
-    }
-
-    /// RFC 7323 4.3: the echo is of the segment that advanced the left edge, so that a round trip
-    /// measured by it contains the delay of the acknowledgement, and a gap shows no new segments.
-    #[test]
-    fn rfc_7323_4_3_which_timestamp_is_echoed() {
-        let mut r = open();
-        assert_eq!(answer(&mut r, &segment(0, 10)).ts_ecr, at(10));
-        assert_eq!(
-            answer(&mut r, &segment(2, 30)).ts_ecr,
-            at(10),
-            "beyond a gap"
-        );
-        assert_eq!(answer(&mut r, &segment(3, 40)).ts_ecr, at(10));
-        let filled = answer(&mut r, &segment(1, 50));
-        assert_eq!(
-            (filled.ack, filled.ts_ecr),
-            (4_001, at(50)),
-            "the one that filled it"
-        );
-        assert_eq!(
-            answer(&mut r, &segment(0, 45)).ts_ecr,
-            at(50),
-            "an older duplicate"
-        );
-    }
-
-    #[test]
-    fn rfc_7323_4_3_a_delayed_acknowledgement_echoes_the_first() {
-        let mut r = open();
-        for k in 0..16 {
-            answer(&mut r, &segment(k, 10 + k));
-        }
-        r.on_segment(at(60), &segment(16, 60), RTO);
-        assert!(!r.is_ack_due());
-        assert_eq!(answer(&mut r, &segment(17, 61)).ts_ecr, at(60));
-    }
-
-    #[test]
-    fn rfc_2883_4_a_duplicate_is_reported_once_and_first() {
-        let mut r = open();
-        answer(&mut r, &segment(0, 10));
-        answer(&mut r, &segment(2, 11));
-        let duplicate = Span {
-            start: 1,
-            end: 1_001,
-        };
-        let held = Span {
-            start: 2_001,
-            end: 3_001,
-        };
-        let blocks = |f: AckFields| f.sack.iter(f.ack).collect::<Vec<_>>();
-        assert_eq!(blocks(answer(&mut r, &segment(0, 12))), [duplicate, held]);
-        assert_eq!(blocks(r.ack_fields(true)), [held]);
-        // out of order and received twice: both blocks, the first within the second
-        assert_eq!(blocks(answer(&mut r, &segment(2, 13))), [held, held]);
-    }
-
-    #[test]
-    fn data_beyond_the_window_is_dropped_and_answered() {
-        let mut r = open();
-        let beyond = (6 << 20) / 1_000;
-        let fields = answer(&mut r, &segment(beyond, 10));
-        assert_eq!(fields.ack, 1);
-        assert!(fields.sack.is_empty());
-    }
-
-    #[test]
-    fn a_fin_counts_once_all_data_is_there() {
-        let mut r = open();
-        let last = Segment {
-            flags: Flags::ACK | Flags::FIN,
-            ..segment(1, 10)
-        };
-        assert_eq!(answer(&mut r, &last).ack, 1);
-        assert!(!r.is_finished());
-        assert_eq!(answer(&mut r, &segment(0, 11)).ack, 2_002);
-        assert!(r.is_finished());
-    }
-}
+mod tests;

@@ -16,6 +16,7 @@ mod scoreboard;
 mod send_buffer;
 mod transmit;
 mod validation;
+mod view;
 
 use super::config::{Config, TICK};
 use super::ranges::Span;
@@ -223,11 +224,12 @@ impl Sender {
             ts_ecr: segment.ts_ecr,
             is_advance: segment.ack > self.board.una(),
             dsack: None,
-            is_echo: self.marks.is_used()
+            is_echo: self.marks.has_echo()
                 && segment.flags.contains(Flags::ECE)
                 && segment.ack >= self.board.una(),
             prior_in_flight: self.board.in_flight(),
         };
+        let is_old = segment.ack < self.board.una();
         let mut delivery = Delivery::new(
             now,
             segment.ts_ecr,
@@ -241,6 +243,7 @@ impl Sender {
         if !segment.sack.is_empty() {
             facts.dsack = self.on_sack_blocks(segment, &mut delivery);
         }
+        facts.is_echo |= self.reads_marks(segment, is_old, &delivery);
         let is_new =
             facts.is_advance || delivery.segments > 0 || facts.dsack.is_some() || facts.is_echo;
         if is_new || self.tail_probe.is_outstanding() {
@@ -354,6 +357,7 @@ impl Sender {
         if is_round_start {
             self.round_end = self.board.next_number();
         }
+        let newly_marked = self.marked(facts, Bytes::new(delivery.bytes));
         let sample = AckSample {
             newly_acked: Bytes::new(delivery.bytes),
             newly_lost: Bytes::new(losses.bytes),
@@ -367,7 +371,7 @@ impl Sender {
             is_cwnd_limited: self.is_cwnd_limited(),
             is_round_start,
             ecn_echo: facts.is_echo,
-            newly_marked: Bytes::new(if facts.is_echo { delivery.bytes } else { 0 }),
+            newly_marked,
         };
         self.controller.on_ack(facts.now, &sample);
         self.validate_acked(facts.now, &sample);
@@ -473,83 +477,5 @@ impl Sender {
     }
     pub(super) fn take_rtt_sample(&mut self) -> Option<RttSample> {
         self.rtt_sample.take()
-    }
-
-    /// Window that congestion control allows.
-    fn cwnd(&self) -> u64 {
-        let in_recovery = self.episode.as_ref().and_then(Episode::cwnd);
-        in_recovery.unwrap_or_else(|| self.controller.cwnd())
-    }
-
-    /// Written and not yet sent.
-    pub(super) fn unsent(&self) -> u64 {
-        self.buffer.end().saturating_sub(self.snd_nxt)
-    }
-    pub(super) fn space(&self) -> Bytes {
-        if self.is_closing {
-            Bytes::ZERO
-        } else {
-            Bytes::new(self.buffer.space(self.board.una()))
-        }
-    }
-    /// All data and the FIN are acknowledged.
-    pub(super) fn is_finished(&self) -> bool {
-        self.is_fin_sent && self.board.una() == self.snd_nxt
-    }
-    /// All that was written is acknowledged, and the FIN if there is one.
-    pub(super) fn is_all_acked(&self) -> bool {
-        self.board.is_empty() && self.unsent() == 0 && (self.is_fin_sent || !self.is_closing)
-    }
-    /// The peer does not answer any more.
-    pub(super) fn has_given_up(&self) -> bool {
-        self.has_given_up
-    }
-    pub(super) fn rto(&self) -> Duration {
-        self.rtt.rto()
-    }
-    pub(super) fn rtt(&self) -> (Option<Duration>, Option<Duration>) {
-        (self.rtt.srtt(), self.rtt.min_rtt())
-    }
-    pub(super) fn windows(&self) -> (Bytes, Option<Bytes>, Option<BitRate>) {
-        let c = &self.controller;
-        (Bytes::new(self.cwnd()), c.ssthresh(), c.pacing_rate())
-    }
-    pub(super) fn in_flight(&self) -> Bytes {
-        Bytes::new(self.board.in_flight())
-    }
-    pub(super) fn peer_window(&self) -> Bytes {
-        Bytes::new(self.peer_edge.saturating_sub(self.board.una()))
-    }
-    pub(super) fn counters(&self) -> &Counters {
-        &self.counters
-    }
-    pub(super) fn lost(&self) -> Packets {
-        Packets::new(self.board.lost_ever())
-    }
-    /// Payload acknowledged cumulatively.
-    pub(super) fn acked(&self) -> Bytes {
-        let una = self.board.una().min(self.buffer.end());
-        Bytes::new(una.saturating_sub(1))
-    }
-    /// SND.NXT.
-    pub(super) fn snd_nxt(&self) -> u64 {
-        self.snd_nxt
-    }
-    pub(super) fn controller_name(&self) -> &'static str {
-        self.controller.name()
-    }
-
-    #[cfg(test)]
-    pub(super) fn check(&self) {
-        self.board.check();
-        assert!(self.snd_nxt <= self.peer_edge + u64::from(self.is_fin_sent));
-        let len = self.snd_nxt - self.board.una().max(1);
-        assert!(self.board.outstanding() <= len);
-        if !self.board.is_empty() && !self.has_given_up {
-            assert!(
-                self.timers.retransmission < Instant::MAX,
-                "data in flight without a timer"
-            );
-        }
     }
 }

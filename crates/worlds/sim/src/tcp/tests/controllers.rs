@@ -78,9 +78,7 @@ impl CongestionControl for Fixed {
         let mut events = self.events.lock().unwrap();
         events.acked += ack.newly_acked.get();
         events.cwnd_limited.push(ack.is_cwnd_limited);
-        if ack.ecn_echo {
-            events.echoed += ack.newly_acked.get();
-        }
+        events.echoed += ack.newly_marked.get();
         events.in_recovery += u32::from(ack.is_recovering);
         if ack.is_round_start {
             events.round_starts.push(cx.now);

@@ -226,10 +226,10 @@ fn rfc_3168_6_1_6_a_window_probe_is_not_ecn_capable() {
     assert!(probes.iter().all(|d| d.segment.ecn == Ecn::NotEct));
 }
 
-/// RFC 8257 3.2: whatever the pattern, and although acknowledgements are delayed, the sender counts
+/// RFC 8257 3.2, RFC 9768: whatever the pattern, and although acknowledgements are delayed, the sender counts
 /// exactly the bytes that were marked.
 #[test]
-fn rfc_8257_3_2_the_echo_is_exact() {
+fn rfc_8257_3_2_and_rfc_9768_are_exact() {
     let runs: Vec<u64> = [40..41, 60..63, 80..100, 101..102, 103..104, 150..151]
         .into_iter()
         .flatten()
@@ -279,6 +279,8 @@ fn a_marking_queue_is_obeyed_without_losses() {
         ("newreno", EcnConfig::CLASSIC, ms(30), ms(40), 0.95),
         ("dctcp", EcnConfig::L4S, ms(5), ms(12), 0.93),
         ("dctcp", EcnConfig::DCTCP, ms(5), ms(12), 0.93),
+        ("prague", EcnConfig::L4S, ms(5), ms(12), 0.93),
+        ("cubic", EcnConfig::ACCURATE, ms(20), ms(30), 0.95),
     ] {
         let mut p = pipe([Some(ecn); 2], real(name, MSS));
         p.ways[SERVER].rate = rate;

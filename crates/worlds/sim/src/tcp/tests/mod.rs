@@ -1,5 +1,6 @@
 //! Tests of whole connections over a small network.
 
+mod accecn;
 mod controllers;
 mod ecn;
 mod flow_control;

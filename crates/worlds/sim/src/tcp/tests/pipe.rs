@@ -35,6 +35,9 @@ pub(super) enum PacketOutcome {
 /// Decides by the segment and how many the direction has seen.
 pub(super) type PacketOutcomes = Box<dyn FnMut(Instant, u64, &Segment) -> PacketOutcome>;
 
+/// Changes what passes.
+pub(super) type Rewriting = Box<dyn FnMut(&mut Segment)>;
+
 /// One direction.
 pub(super) struct Direction {
     pub(super) rate: BitRate,
@@ -42,6 +45,8 @@ pub(super) struct Direction {
     /// Longest wait for the line; beyond, segments are dropped.
     pub(super) buffer: Duration,
     pub(super) outcomes: PacketOutcomes,
+    /// What a node on the way does to headers.
+    pub(super) rewriting: Rewriting,
     /// The line is busy until then.
     pub(super) free_at: Instant,
     seen: u64,
@@ -54,6 +59,7 @@ impl Direction {
             delay,
             buffer: Duration::from_secs(10),
             outcomes: Box::new(|_, _, _| PacketOutcome::Pass),
+            rewriting: Box::new(|_| {}),
             free_at: Instant::ZERO,
             seen: 0,
         }
@@ -62,6 +68,7 @@ impl Direction {
     /// When the segment arrives: never, once or twice.
     fn carry(&mut self, now: Instant, segment: &mut Segment) -> [Option<Instant>; 2] {
         self.seen += 1;
+        (self.rewriting)(segment);
         let mut outcome = (self.outcomes)(now, self.seen, segment);
         if outcome == PacketOutcome::Mark {
             match segment.ecn {

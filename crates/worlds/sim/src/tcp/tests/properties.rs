@@ -1,6 +1,6 @@
 //! Whatever the network and the applications do, the stream arrives whole.
 
-use super::super::{Config, EcnConfig, Flags};
+use super::super::{AccEcnOption, ByteCounts, Config, EcnConfig, FieldOrder, Flags};
 use super::controllers::{Fixed, real};
 use super::pipe::{CLIENT, MSS, PacketOutcome, PacketOutcomes, Pipe, SERVER, at, config, ms};
 use cc::CongestionControl;
@@ -246,7 +246,7 @@ proptest! {
     #[test]
     fn any_segment_at_any_time(
         segments in prop::collection::vec(
-            (0u64..40_000, 0u64..40_000, 0u64..100_000, 0u32..3_000, 0u8..64, any::<[u16; 6]>()),
+            (0u64..40_000, 0u64..40_000, 0u64..100_000, 0u32..3_000, any::<u8>(), any::<[u16; 6]>()),
             1..60,
         ),
         ecn in ecn(),
@@ -266,11 +266,15 @@ proptest! {
             }
             let flag = |bit: u8, flag| if bits & bit != 0 { flag } else { Flags::NONE };
             let flags = flag(1, Flags::SYN) | flag(2, Flags::FIN) | flag(12, Flags::ACK)
-                | flag(16, Flags::ECE) | flag(32, Flags::CWR);
+                | flag(16, Flags::ECE) | flag(32, Flags::CWR) | flag(64, Flags::AE);
+            let counts = ByteCounts { e0b: seq, ceb: ack, e1b: window };
+            let order = if bits & 2 == 0 { FieldOrder::Ect0First } else { FieldOrder::Ect1First };
+            let option = AccEcnOption::new(order, counts, usize::from(bits & 3));
             p.ends[SERVER].on_segment(now, &Segment {
                 seq, ack, window, ts_val: now, ts_ecr: at(k as u64), ts_ticks: k as u32,
                 report: Some(cc::RateReport::new(u32::from(bits))), origin: now, len, sack, flags,
                 ecn: [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][usize::from(bits & 3)], is_retransmission: false,
+                accecn: (bits & 128 != 0).then_some(option),
             });
             p.ends[SERVER].on_deadline(now);
             let acked = p.stats(SERVER).bytes_acked;
