@@ -142,6 +142,10 @@ packages: setup web wheel  ## Debian package and wheel in dist/; the former chec
 	lintian --fail-on error,warning dist/brimful_*.deb
 	$(CARGO) test --profile ci --locked -p brimful --test packages
 
+.PHONY: kernels
+kernels: setup web  ## Debian's kernels (KERNELS="6.1 6.12 host") under QEMU, an hour: what works in which: docs/operations/kernels.md
+	@scripts/kernels
+
 .PHONY: oci
 oci:  ## the container image of proxy and radio information service, by podman, buildah or docker
 	@scripts/oci
