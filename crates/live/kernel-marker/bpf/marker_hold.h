@@ -2,7 +2,7 @@
  * of its own, and pass. */
 #pragma once
 
-#include "marker_maps.h"
+#include "marker_packet.h"
 
 /* A packet passes again once none has been handed over for so long: those that were have left by then. */
 #define ENDING_GAP 500000ull
@@ -14,6 +14,20 @@ static long (*const redirect)(u32 interface, u64 flags) = (void *)23;
 INLINE int is_returned(struct __sk_buff *skb, const struct holding *holding)
 {
 	return holding->cookie && skb->sk && socket_cookie(skb) == holding->cookie;
+}
+
+#define IPPROTO_ICMPV6 58
+#define ON_LINK 255
+
+/* Neighbour discovery, which a hop limit of 255 keeps to the link (RFC 4861 7.1): where packets wait for long, the UE would be
+ * taken for gone. */
+INLINE int is_neighbour_discovery(struct __sk_buff *skb, const struct headers *h)
+{
+	u8 limit = 0;
+
+	if (h->ue.version != 6 || h->protocol != IPPROTO_ICMPV6)
+		return 0;
+	return !skb_load_bytes(skb, h->at + 7, &limit, sizeof(limit)) && limit == ON_LINK;
 }
 
 /* It is handed over; who takes it is there. */

@@ -61,6 +61,28 @@ fn packets_of_a_ue_that_is_held_are_handed_over_and_no_others() {
     }
 }
 
+/// Or the UE would be taken for gone while its packets wait.
+#[test]
+fn neighbour_discovery_passes_and_other_icmp_does_not() {
+    let Some(marker) = marker("neighbour discovery of a UE that is held", ALL) else {
+        return;
+    };
+    let icmp = Frame {
+        protocol: 58,
+        ..Frame::udp(0, 24)
+    };
+    hold(&marker, v6(1), Hold::Held, 0);
+    announce(&marker, HELD);
+    let mut frame = icmp.v6(1);
+    assert_eq!(run(&marker, &frame, 0, 0).1, REDIRECT);
+    // its hop limit: from this link
+    frame[14 + 7] = 255;
+    assert_eq!(run(&marker, &frame, 0, 0).1, NEXT);
+    let mut udp = Frame::udp(0, 24).v6(1);
+    udp[14 + 7] = 255;
+    assert_eq!(run(&marker, &udp, 0, 0).1, REDIRECT);
+}
+
 #[test]
 fn one_that_ends_passes_once_none_was_handed_over_for_a_while() {
     let test = "one_that_ends_passes_once_none_was_handed_over_for_a_while";

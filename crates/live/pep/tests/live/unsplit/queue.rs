@@ -286,7 +286,8 @@ fn what_waits_long_is_marked() {
         let flow = Datagrams::heavy(BULK, Ecn::Ect1).of(is_ipv6);
         flow.send(&hosts, 30);
         daemon.wait_until("they wait", || {
-            number(&daemon, "waiting_bytes") == 30 * flow_bytes(is_ipv6)
+            // the kernel's own packets to a UE may wait too
+            number(&daemon, "waiting_bytes") >= 30 * flow_bytes(is_ipv6)
         });
         queues[usize::from(is_ipv6)].store(0, Relaxed);
         testing::wait_until("all arrive", || {
