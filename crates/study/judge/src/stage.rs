@@ -11,8 +11,10 @@ use std::time::{Duration, Instant};
 
 /// From one look at a program to the next.
 const TICK: Duration = Duration::from_millis(20);
-/// How long a service may take until it is ready.
-const READY: Duration = Duration::from_secs(20);
+/// How long a service may take until it is ready, on a machine that is busy.
+const READY: Duration = Duration::from_secs(60);
+/// What a judge may take beyond four times its duration: programs start, and on a busy machine that takes a while.
+const SLACK: Duration = Duration::from_secs(180);
 
 /// A lab that stands, as a judge sees it: two hosts with the names `server` and `ue`, and a folder. What a judge
 /// has started ends with it.
@@ -42,7 +44,7 @@ impl<'a, 'l> Stage<'a, 'l> {
             brimful,
             scratch,
             duration,
-            timeout: duration * 4 + Duration::from_secs(40),
+            timeout: duration * 4 + SLACK,
             began: Instant::now(),
             services: Vec::new(),
         }

@@ -21,7 +21,7 @@ import download
 from playwright.sync_api import Browser, Error, Page, Playwright, sync_playwright
 
 # Seconds until media comes in.
-TIMEOUT = 30.0
+TIMEOUT = 120.0
 # Field trials with which libwebrtc takes SCReAM (version 2), feedback of RFC 8888 and ECT(1).
 SCREAM = "WebRTC-RFC8888CongestionControlFeedback/Enabled,offer:true/WebRTC-Bwe-ScreamV2/Enabled/"
 FOLDER = Path(__file__).parent
