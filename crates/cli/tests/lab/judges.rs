@@ -20,10 +20,10 @@ fn judge(arguments: &[&str]) -> Command {
     command
 }
 
-/// Over a cell of 16 Mbit/s.
+/// Over a cell of 16 Mbit/s, whose packets that are not split are marked: what waits behind a download is short.
 fn over_oai(arguments: &[&str]) -> Command {
     let file = scenario("oai-fast.toml").display().to_string();
-    judge(&[&[file.as_str()], arguments].concat())
+    judge(&[&[file.as_str(), "--set", "unsplit=mark"], arguments].concat())
 }
 
 fn json(done: &Output) -> Value {

@@ -25,7 +25,7 @@ const GOODPUT: &str = "download-goodput";
 
 fn judged(test: &str, name: &str, measures: &[&str]) {
     if can_run(test, name, |_| false) {
-        gives(name, &["default"], "6 s", measures);
+        gives(name, &["default"], "4 s", measures);
     }
 }
 
