@@ -4,10 +4,12 @@ use crate::judge::Judge;
 use browser::{call, page};
 
 mod browser;
+mod certificate;
 mod iperf3;
 mod irtt;
 mod quic;
 mod rpm;
+mod server;
 
 /// All judges, in the order in which they run.
 pub const JUDGES: &[Judge] = &[

@@ -1,6 +1,7 @@
 //! `quic-aioquic`, `quic-quinn`: a download over QUIC by two implementations, with irtt beside it.
 
 use super::irtt::{self, IRTT};
+use super::server;
 use crate::judge::{Judge, Measure, Problem, better};
 use crate::need::Need;
 use crate::running::Output;
@@ -26,8 +27,8 @@ pub(super) const QUINN: Judge = Judge {
 
 const PYTHON: Need = Need::Module("aioquic");
 const PORT: u16 = 4433;
-/// More than any download takes.
-const ENDLESS: u64 = 1 << 50;
+/// More than any download takes, bytes: as much as the server gives.
+const ENDLESS: u64 = 1_000_000_000_000;
 
 fn with_round_trips(
     stage: &mut Stage<'_, '_>,
@@ -56,16 +57,7 @@ fn aioquic(stage: &mut Stage<'_, '_>) -> Result<Value, Problem> {
 }
 
 fn quinn(stage: &mut Stage<'_, '_>) -> Result<Value, Problem> {
-    let address = stage.address(Host::Server);
-    let text = format!(
-        "listen = [\"{address}:{PORT}\"]\n\
-         [certificate]\nself-signed = [\"server\"]\n\
-         [http]\nlargest = \"{ENDLESS} B\"\n"
-    );
-    let config = stage.write("quic.toml", &text)?;
-    let mut server = stage.brimful();
-    server.args(["quic", "serve", "--config"]).arg(&config);
-    stage.start_service(Host::Server, "quinn-server", server, is_listening)?;
+    server::start_quic(stage, "quinn-server", PORT, None)?;
     let mut client = stage.brimful();
     client.args(["quic", "get", "--insecure", "--json", "--for"]);
     client.arg(format!("{} s", stage.seconds()));

@@ -1,6 +1,8 @@
 //! `rpm`: responsiveness under working conditions by `mach` of crate cf-mach (draft-ietf-ippm-responsiveness-09), with
 //! nginx for TLS and HTTP/2 before the lab's own server.
 
+use super::certificate::Certificate;
+use super::server::NGINX;
 use crate::judge::{Judge, Measure, Problem, better};
 use crate::need::Need;
 use crate::stage::Stage;
@@ -11,7 +13,7 @@ use serde_json::Value;
 pub(super) const JUDGE: Judge = Judge {
     name: "rpm",
     about: "responsiveness under working conditions by Cloudflare's mach (HTTP/2 over TLS): round trips a minute",
-    needs: &[MACH, NGINX, OPENSSL],
+    needs: &[MACH, NGINX],
     run: |stage| {
         serve(stage)?;
         let mut command = stage.command(MACH);
@@ -27,8 +29,6 @@ pub(super) const JUDGE: Judge = Judge {
 };
 
 const MACH: Need = Need::Program("mach");
-const NGINX: Need = Need::Program("nginx");
-const OPENSSL: Need = Need::Program("openssl");
 
 /// What sockets of the server's host hold that has not been sent, bytes: a request does not wait behind more of a load.
 const UNSENT: u32 = 128 * 1024;
@@ -50,8 +50,8 @@ http {
   scgi_temp_path scgi;
   server {
     listen SERVER:443 ssl http2;
-    ssl_certificate server.pem;
-    ssl_certificate_key server.key;
+    ssl_certificate CHAIN;
+    ssl_certificate_key KEY;
     ssl_protocols TLSv1.2 TLSv1.3;
     keepalive_requests 1000000;
     client_max_body_size 0;
@@ -69,24 +69,11 @@ http {
 /// Starts nginx on the server's host.
 fn serve(stage: &mut Stage<'_, '_>) -> Result<(), Problem> {
     let address = stage.address(Host::Server).to_string();
-    let mut certificate = stage.command(OPENSSL);
-    certificate
-        .args([
-            "req",
-            "-x509",
-            "-newkey",
-            "ec",
-            "-pkeyopt",
-            "ec_paramgen_curve:P-256",
-        ])
-        .args(["-nodes", "-days", "2", "-subj", "/CN=server"])
-        .args([
-            "-addext",
-            &format!("subjectAltName=DNS:server,IP:{address}"),
-        ])
-        .args(["-keyout", "server.key", "-out", "server.pem"]);
-    stage.run(Host::Server, "openssl", certificate)?;
-    let text = CONFIGURATION.replace("SERVER", &address);
+    let certificate = Certificate::write(stage.scratch())?;
+    let text = CONFIGURATION
+        .replace("SERVER", &address)
+        .replace("CHAIN", &certificate.chain.display().to_string())
+        .replace("KEY", &certificate.key.display().to_string());
     let file = stage.write("nginx.conf", &text)?;
     // the namespace's own parameter
     let script =

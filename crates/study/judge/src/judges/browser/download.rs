@@ -1,7 +1,7 @@
 //! Downloads beside a judge: programs on the UE that print what they receive.
 
-use super::server;
 use crate::judge::{Measure, Problem, better};
+use crate::judges::server;
 use crate::need::Need;
 use crate::stage::Stage;
 use serde::Deserialize;

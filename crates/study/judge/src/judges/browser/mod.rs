@@ -7,8 +7,6 @@
 //! ```
 
 pub(super) mod call;
-mod certificate;
 mod download;
 pub(super) mod page;
 mod scripts;
-mod server;

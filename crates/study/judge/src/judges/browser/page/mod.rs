@@ -3,11 +3,11 @@
 mod content;
 mod loads;
 
-use super::certificate::Certificate;
 use super::download::{CURL, Download};
 use super::scripts::{self, CHROMIUM, PLAYWRIGHT};
-use super::server::{self, NGINX, Site};
 use crate::judge::{Judge, Measure, Problem};
+use crate::judges::certificate::Certificate;
+use crate::judges::server::{self, NGINX, Site};
 use crate::run::file;
 use crate::stage::Stage;
 use lab::Host;

@@ -1,4 +1,4 @@
-//! The servers of pages and of downloads over QUIC.
+//! The servers of pages, of downloads over QUIC, and of HTTPS before the lab's own.
 
 use super::certificate::Certificate;
 use crate::judge::Problem;

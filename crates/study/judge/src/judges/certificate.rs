@@ -1,4 +1,4 @@
-//! A certificate that a browser is to accept by its key.
+//! The certificate of a judge's server, which a browser accepts by its key.
 
 use crate::judge::Problem;
 use crate::run::file;
