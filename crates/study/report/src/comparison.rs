@@ -36,10 +36,8 @@ fn measure_column(
     Some((measure.title, measure.unit, 1.0))
 }
 
-/// The variants of each flow one below the other, each with its ratio to the first variant of the
-/// same seeds and the ratio's 95 % confidence interval. Without rows if there is nothing to
-/// compare, or the seeds are not the same.
-pub fn comparison_table(variants: &[Variant<'_>]) -> Table {
+/// Every variant against the first, flow by flow; nothing if there is one, or if the seeds are not the same.
+pub(crate) fn compared(variants: &[Variant<'_>]) -> Vec<Compared> {
     let labelled: Vec<Labelled<'_>> = variants
         .iter()
         .map(|v| Labelled {
@@ -47,7 +45,14 @@ pub fn comparison_table(variants: &[Variant<'_>]) -> Table {
             runs: v.runs,
         })
         .collect();
-    let compared = compare(&labelled).unwrap_or_default();
+    compare(&labelled).unwrap_or_default()
+}
+
+/// The variants of each flow one below the other, each with its ratio to the first variant of the
+/// same seeds and the ratio's 95 % confidence interval. Without rows if there is nothing to
+/// compare, or the seeds are not the same.
+pub fn comparison_table(variants: &[Variant<'_>]) -> Table {
+    let compared = compared(variants);
     let mut metrics: Vec<(&'static str, f64)> = Vec::new();
     let mut columns = vec![Column::text("flow"), Column::text("variant")];
     for row in &compared {

@@ -1,9 +1,10 @@
 //! What was found, a line for each flow of each variant: the first thing that a report states.
 
+use crate::comparison::compared;
 use crate::table::{Column, Table};
 use crate::text::number;
 use crate::{Report, Variant};
-use scenario::{Compared, Labelled, compare};
+use scenario::Compared;
 
 /// Flows that have a line, in the file's order; more are in the tables.
 const MAX_FLOWS: usize = 8;
@@ -14,14 +15,7 @@ const MAX_VARIANTS: usize = 6;
 /// first variant. Without rows if there is one variant, or if the seeds are not the same.
 pub(crate) fn findings_table(report: &Report<'_>) -> Table {
     let variants = report.variants.as_slice();
-    let labelled: Vec<Labelled<'_>> = variants
-        .iter()
-        .map(|v| Labelled {
-            label: &v.label,
-            runs: v.runs,
-        })
-        .collect();
-    let compared = compare(&labelled).unwrap_or_default();
+    let compared = compared(variants);
     let base = variants.first().filter(|_| !compared.is_empty());
     let others = variants.iter().skip(1).take(MAX_VARIANTS);
     let rows = base
