@@ -1,4 +1,5 @@
-//! `brimful doctor`: what works on this machine. Each part is tried, by the commands that a user would run.
+//! `brimful doctor`: what works on this machine. Each part is tried by the command that a user would run, but for the tunnel,
+//! of which the device is opened.
 
 use crate::failure::Failure;
 use crate::output::{print, text_style};

@@ -20,6 +20,8 @@ use testing::Namespace;
 
 /// Pairs of runs of each case.
 const PAIRS: usize = 60;
+/// Fewer would need another quantile.
+const MIN_PAIRS: usize = 20;
 /// Length of a run.
 const RUN: Duration = Duration::from_millis(300);
 /// Payload of a small packet, and how many of them a system call sends: they are cut before they leave the source.
@@ -244,7 +246,7 @@ fn main() {
     }
     let pairs = arguments.iter().position(|a| a == "--pairs");
     let pairs = pairs.and_then(|at| arguments.get(at + 1)?.parse().ok());
-    let pairs: usize = pairs.unwrap_or(PAIRS).max(2);
+    let pairs: usize = pairs.unwrap_or(PAIRS).max(MIN_PAIRS);
     println!("{}", testing::Machine::now());
     let network = Network::new();
     for case in [

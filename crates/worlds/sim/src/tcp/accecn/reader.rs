@@ -6,6 +6,9 @@
 //! | A.2: the safest likely number of packets | `safest`, `with_bytes` |
 //! | A.3: bytes of a number of packets | `MarkReader::estimate` |
 //! | A.4: whether bytes arrived that were not ECN-capable | `MarkReader::look_for_bleaching` |
+//!
+//! The appendix's text was not at hand: `safest` follows section 3.2.2.5.2 of draft-ietf-tcpm-accurate-ecn-34, and its vectors
+//! in the tests are worked out from that section.
 
 use super::ace::VALUES;
 use super::option::{AccEcnOption, ByteCounts, FIELD_VALUES};
