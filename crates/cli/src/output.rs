@@ -98,12 +98,22 @@ fn is_colour_allowed(variable: impl Fn(&str) -> Option<std::ffi::OsString>) -> b
     !forbidden && !dumb
 }
 
-/// The tables of these results, for stdout.
-pub(crate) fn tables(finished: &[Finished]) -> String {
+/// The tables of these results, for stdout: those of a first look, or `wide` all.
+pub(crate) fn tables(finished: &[Finished], wide: bool) -> String {
+    let tables = match wide {
+        true => report::report_tables,
+        false => report::headline_tables,
+    };
     let report = runner::report(finished, &[]);
-    report.map_or(String::new(), |r| {
-        report::text(&report::report_tables(&r), text_style())
-    })
+    report.map_or(String::new(), |r| report::text(&tables(&r), text_style()))
+}
+
+/// Where results are, and where all tables are if not above.
+pub(crate) fn complain_of_results(path: &Path, wide: bool) {
+    complain(&format!("results are in {}", path.display()));
+    if !wide {
+        complain("all tables: report.html there, or --wide");
+    }
 }
 
 /// Writes everything into the folder; `file` is the scenario, `settings` what the command line set.

@@ -5,7 +5,7 @@ use super::{changes, load, notes_after, print_notes, print_notes_over};
 use crate::args::{CompareArgs, ExperimentArgs, World};
 use crate::execution::Execution;
 use crate::failure::Failure;
-use crate::output::{self, Stdout, complain};
+use crate::output::{self, Stdout};
 use crate::settings::{Setting, combinations, label};
 use anyhow::anyhow;
 use runner::{Comparison, Finished, OverTraces, check_seeds, single};
@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
     let comparison = Comparison::of(&finished, &variants)?;
     let text = match options.json {
         true => runner::line(&comparison)?,
-        false => output::tables(&finished),
+        false => output::tables(&finished, options.wide),
     };
     Stdout::default().print(&text)?;
     let Some(folder) = folder else { return Ok(()) };
@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
     output::write_results(&folder, &finished, &comparison, &options.file, &settings)?;
     let path = folder.finish()?;
     if !options.json {
-        complain(&format!("results are in {}", path.display()));
+        output::complain_of_results(&path, options.wide);
     }
     Ok(())
 }

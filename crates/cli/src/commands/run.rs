@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
             let Some(finished) = Finished::over_traces(label, world.into(), runs) else {
                 continue;
             };
-            let text = shown(&finished, arguments.json, points.len() > traces)?;
+            let text = shown(&finished, arguments, points.len() > traces)?;
             engine.aside(|| stdout.print(&text))?;
             noted.extend(notes_after(&finished).cloned());
             if folder.is_some() {
@@ -137,11 +137,15 @@ pub(super) fn begin(
 }
 
 /// What a point looks like on stdout.
-fn shown(finished: &Finished, json: bool, is_sweep: bool) -> Result<String, Failure> {
-    if json {
+fn shown(
+    finished: &Finished,
+    arguments: &ExperimentArgs,
+    is_sweep: bool,
+) -> Result<String, Failure> {
+    if arguments.json {
         return Ok(runner::line(&finished.summary)?);
     }
-    let tables = output::tables(core::slice::from_ref(finished));
+    let tables = output::tables(core::slice::from_ref(finished), arguments.wide);
     Ok(match is_sweep {
         true => format!("== {} ==\n{tables}\n", finished.label),
         false => tables,
@@ -189,7 +193,7 @@ fn finish(folder: OutputFolder, kept: &Kept, arguments: &ExperimentArgs) -> Resu
     }
     let path = folder.finish()?;
     if !arguments.json {
-        complain(&format!("results are in {}", path.display()));
+        output::complain_of_results(&path, arguments.wide);
     }
     Ok(())
 }

@@ -76,6 +76,7 @@ fn tables_name_every_variant_and_the_folder_holds_them() {
         "rtt=10 ms,20 ms",
         "--repeats",
         "2",
+        "--wide",
         "--out",
         "o",
     ];

@@ -61,7 +61,8 @@ fn a_closed_pipe_ends_quietly() {
 #[test]
 fn a_pipe_gets_plain_text_and_no_progress_bar() {
     let place = Place::new().with("s.toml", WIRE);
-    let run = place.run(&["run", "s.toml", "--repeats", "3"]).succeeded();
+    let arguments = ["run", "s.toml", "--repeats", "3", "--wide"];
+    let run = place.run(&arguments).succeeded();
     assert!(
         !run.stdout.contains('\u{1b}') && !run.stderr.contains('\u{1b}'),
         "{run:?}"
@@ -78,6 +79,30 @@ fn a_pipe_gets_plain_text_and_no_progress_bar() {
     ] {
         assert!(run.stdout.contains(word), "no {word}: {}", run.stdout);
     }
+}
+
+#[test]
+fn the_tables_of_a_first_look_are_narrow() {
+    let place = Place::new().with("s.toml", WIRE);
+    let arguments = [
+        "compare",
+        "s.toml",
+        "--vary",
+        "cc=cubic,bbr",
+        "--repeats",
+        "3",
+    ];
+    let run = place.run(&arguments).succeeded();
+    let widest = run.stdout.lines().max_by_key(|line| line.chars().count());
+    assert!(
+        widest.is_some_and(|line| line.chars().count() <= 100),
+        "{widest:?}"
+    );
+    for word in ["Found: cc=bbr beside cc=cubic", "goodput", "RTT p95", "±"] {
+        assert!(run.stdout.contains(word), "no {word}: {}", run.stdout);
+    }
+    assert!(!run.stdout.contains("RTT p99"), "{}", run.stdout);
+    assert!(run.stderr.contains("--wide"), "{}", run.stderr);
 }
 
 #[test]

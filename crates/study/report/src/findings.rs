@@ -21,13 +21,22 @@ pub(crate) fn findings_table(report: &Report<'_>) -> Table {
     let rows = base
         .into_iter()
         .flat_map(|base| others.clone().flat_map(|v| rows(&compared, base, v)));
-    Table {
-        title: match base {
-            Some(base) => format!("Found, beside {}", base.label),
-            None => String::new(),
-        },
+    let table = Table {
+        title: base.map_or(String::new(), |base| title(base, variants)),
         columns: ["variant", "flow", ""].map(Column::text).to_vec(),
         rows: rows.collect(),
+    };
+    match variants {
+        // the title names it
+        [_, _] => table.without_column(0),
+        _ => table,
+    }
+}
+
+fn title(base: &Variant<'_>, variants: &[Variant<'_>]) -> String {
+    match variants {
+        [_, other] => format!("Found: {} beside {}", other.label, base.label),
+        _ => format!("Found, beside {}", base.label),
     }
 }
 
@@ -52,12 +61,8 @@ fn rows(compared: &[Compared], base: &Variant<'_>, variant: &Variant<'_>) -> Vec
         rows.push(vec![label(), String::new(), more]);
     }
     let used = |of: &Variant<'_>| 100.0 * of.summary.link.utilisation;
-    let used = format!(
-        "{} -> {} % of the bottleneck used",
-        number(used(base)),
-        number(used(variant))
-    );
-    rows.push(vec![label(), String::new(), used]);
+    let used = format!("{} -> {} % used", number(used(base)), number(used(variant)));
+    rows.push(vec![label(), "bottleneck".to_owned(), used]);
     rows
 }
 
@@ -75,19 +80,29 @@ fn sentence<'a>(of: impl Fn(&str) -> Option<&'a Compared>) -> String {
     }
     let mut step = |name: &str, metric, unit| {
         if let Some(found) = of(metric) {
-            let (from, to) = (number(found.base.mean), number(found.value.mean));
+            let (from, to) = (rounded(found.base.mean), rounded(found.value.mean));
             parts.push(format!("{name} {from} -> {to} {unit}"));
         }
     };
-    step("done after", "completion_s", "s");
+    step("done", "completion_s", "s");
     step("loads in", "load_time_mean_ms", "ms");
     if of("rtt_mean_ms").is_some() {
-        step("RTT mean", "rtt_mean_ms", "ms");
+        step("RTT", "rtt_mean_ms", "ms");
         step("p95", "rtt_p95_ms", "ms");
     } else {
-        step("one-way delay mean", "owd_mean_ms", "ms");
+        step("one-way delay", "owd_mean_ms", "ms");
     }
     parts.join(", ")
+}
+
+/// Three digits: what a sentence needs.
+fn rounded(value: f64) -> String {
+    let decimals = match value.abs() {
+        size if size >= 99.95 => 0,
+        size if size >= 9.995 => 1,
+        _ => 2,
+    };
+    format!("{value:.decimals$}")
 }
 
 #[cfg(test)]
@@ -131,21 +146,19 @@ mod tests {
             run.link.utilisation = 0.5;
         }
         let table = table(&[("pep=none", &base), ("pep=default", &other)]);
-        assert_eq!(table.title, "Found, beside pep=none");
+        assert_eq!(table.title, "Found: pep=default beside pep=none");
         assert_eq!(
             table.rows,
             [
                 [
-                    "pep=default",
                     "cubic",
-                    "50 % of the goodput, done after 4.160 -> 4.160 s, RTT mean 190.0 -> 19.00 ms, p95 410.0 -> 41.00 ms"
+                    "50 % of the goodput, done 4.16 -> 4.16 s, RTT 190 -> 19.0 ms, p95 410 -> 41.0 ms"
                 ],
                 [
-                    "pep=default",
                     "bbr",
-                    "100 % of the goodput, done after 4.160 -> 4.160 s, RTT mean 190.0 -> 19.00 ms, p95 410.0 -> 41.00 ms"
+                    "100 % of the goodput, done 4.16 -> 4.16 s, RTT 190 -> 19.0 ms, p95 410 -> 41.0 ms"
                 ],
-                ["pep=default", "", "97.40 -> 50.00 % of the bottleneck used"],
+                ["bottleneck", "97.40 -> 50.00 % used"],
             ]
         );
     }
@@ -173,6 +186,15 @@ mod tests {
         };
         let table = table(&[("a", &many(1)), ("b", &many(1))]);
         assert_eq!(table.rows.len(), MAX_FLOWS + 2);
-        assert!(table.rows[MAX_FLOWS][2].starts_with("42 more flows"));
+        assert!(table.rows[MAX_FLOWS][1].starts_with("42 more flows"));
+    }
+
+    #[test]
+    fn of_several_variants_each_is_named() {
+        let (a, b, c) = ([run(1, 10.0, 10)], [run(1, 20.0, 10)], [run(1, 30.0, 10)]);
+        let table = table(&[("a", &a), ("b", &b), ("c", &c)]);
+        assert_eq!(table.title, "Found, beside a");
+        let names: Vec<_> = table.rows.iter().map(|row| row[0].as_str()).collect();
+        assert_eq!(names, ["b", "b", "b", "c", "c", "c"]);
     }
 }

@@ -16,6 +16,7 @@ mod applications;
 mod comparison;
 mod conditions;
 mod findings;
+mod headline;
 mod html;
 #[cfg(test)]
 mod sample;
@@ -25,6 +26,7 @@ mod terminal;
 mod text;
 
 pub use comparison::comparison_table;
+pub use headline::headline_tables;
 pub use html::html;
 pub use table::{Column, Table};
 pub use tables::report_tables;

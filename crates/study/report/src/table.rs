@@ -57,6 +57,16 @@ pub struct Table {
 }
 
 impl Table {
+    /// The table without this column.
+    #[must_use]
+    pub(crate) fn without_column(mut self, column: usize) -> Self {
+        self.columns.remove(column);
+        for row in &mut self.rows {
+            row.remove(column);
+        }
+        self
+    }
+
     /// The table without the columns, other than the first, that have nothing in any row.
     #[must_use]
     pub(crate) fn without_empty_columns(mut self) -> Self {

@@ -37,7 +37,7 @@ pub fn report_tables(report: &Report<'_>) -> Vec<Table> {
         .collect()
 }
 
-fn count(value: f64) -> String {
+pub(crate) fn count(value: f64) -> String {
     if value.fract() == 0.0 {
         format!("{value:.0}")
     } else {
@@ -74,7 +74,7 @@ pub(crate) fn label_cells(
     }
 }
 
-type Quantity = fn(&Spread) -> f64;
+pub(crate) type Quantity = fn(&Spread) -> f64;
 
 /// Title of a column, the flow's distribution, and what the column shows of it, in ms.
 type SpreadColumn = (&'static str, fn(&FlowSummary) -> &Spread, Quantity);
@@ -94,7 +94,7 @@ const FLOW_SPREADS: [SpreadColumn; 11] = [
 ];
 
 /// A number of a distribution; nothing if nothing was measured.
-fn spread_cell(spread: &Spread, quantity: Quantity) -> String {
+pub(crate) fn spread_cell(spread: &Spread, quantity: Quantity) -> String {
     if spread.samples > 0.0 {
         number(quantity(spread))
     } else {
@@ -256,7 +256,7 @@ fn queue_cells(queue: &QueueSummary) -> Vec<String> {
     cells
 }
 
-fn link_table(variants: &[Variant<'_>]) -> Table {
+pub(crate) fn link_table(variants: &[Variant<'_>]) -> Table {
     let several = variants.len() > 1;
     let columns = vec![
         Column::text(if several { "variant" } else { "link" }),
@@ -327,7 +327,7 @@ fn unsplit_table(variants: &[Variant<'_>]) -> Table {
 }
 
 /// How late the cell's slots were in real time. Without rows for runs of the simulator.
-fn real_time_table(variants: &[Variant<'_>]) -> Table {
+pub(crate) fn real_time_table(variants: &[Variant<'_>]) -> Table {
     let columns = vec![
         Column::text("real time"),
         Column::number("late p50", "ms"),
