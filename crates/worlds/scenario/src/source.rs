@@ -73,6 +73,12 @@ impl Sources {
         self.texts.get(source).is_some_and(|of| of.is_option)
     }
 
+    /// True if the file `above` extends the file `below`, itself or through others.
+    pub(crate) fn extends(&self, above: usize, below: usize) -> bool {
+        let next = |source: &usize| self.texts.get(*source)?.extended_by;
+        core::iter::successors(next(&below), next).any(|by| by == above)
+    }
+
     /// Names and texts, in the order of their indices.
     pub(crate) fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
         let texts = self.texts.iter();

@@ -45,7 +45,7 @@ pub(super) fn take_knobs(root: &mut Table, document: &Document) -> Checked<Vec<K
     };
     let mut knobs: Vec<Knob> = Vec::new();
     for entry in &table.entries {
-        let knob = read_knob(&entry.key, &entry.node, root)?;
+        let mut knob = read_knob(&entry.key, &entry.node, root)?;
         let twice = knobs
             .iter()
             .find(|k| k.targets.iter().any(|t| knob.targets.contains(t)));
@@ -59,9 +59,7 @@ pub(super) fn take_knobs(root: &mut Table, document: &Document) -> Checked<Vec<K
             )
             .hint("let one knob set it"));
         }
-        if let Some(default) = &knob.default {
-            put_default(root, &knob, default, document)?;
-        }
+        put_default(root, &mut knob, document)?;
         knobs.push(knob);
     }
     Ok(knobs)
@@ -129,11 +127,22 @@ pub(crate) fn knobs(document: &mut Document) -> Checked<Vec<KnobInfo>> {
     Ok(knobs.into_iter().map(info).collect())
 }
 
-fn put_default(root: &mut Table, knob: &Knob, default: &Node, document: &Document) -> Checked<()> {
-    knob.check(default)?;
+/// Puts the knob's default where nothing stands. A value of a file that extends the default's file stands above it:
+/// of a knob with one target it is the default from then on.
+fn put_default(root: &mut Table, knob: &mut Knob, document: &Document) -> Checked<()> {
+    let Some(default) = knob.default.clone() else {
+        return Ok(());
+    };
+    knob.check(&default)?;
+    let (mut free, mut above) = (Vec::new(), None);
     for target in &knob.targets {
         let path: Vec<&str> = target.iter().map(String::as_str).collect();
-        if let Some(entry) = root.at_path(&path) {
+        let Some(entry) = root.at_path(&path) else {
+            free.push(target.clone());
+            continue;
+        };
+        let (at, value) = (entry.node.at.source, &entry.node);
+        if value.table().is_some() || !document.sources.extends(at, default.at.source) {
             return Err(fault(
                 entry.at,
                 format!(
@@ -145,9 +154,14 @@ fn put_default(root: &mut Table, knob: &Knob, default: &Node, document: &Documen
             )
             .hint("remove this line, or change the knob's default"));
         }
+        above = Some(value.clone());
     }
-    let value = knob.meaning(default);
-    assign(root, &knob.targets, value.at, value)
+    let value = knob.meaning(&default).clone();
+    assign(root, &free, value.at, &value)?;
+    if let ([_], Some(value)) = (knob.targets.as_slice(), above) {
+        knob.default = Some(knob.word(&value).unwrap_or(&value).clone());
+    }
+    Ok(())
 }
 
 impl Knob {
@@ -155,6 +169,12 @@ impl Knob {
     pub(super) fn meaning<'a>(&'a self, value: &'a Node) -> &'a Node {
         let position = self.one_of.iter().position(|word| word.same(value));
         position.and_then(|at| self.values.get(at)).unwrap_or(value)
+    }
+
+    /// The word that stands for a value.
+    fn word(&self, value: &Node) -> Option<&Node> {
+        let position = self.values.iter().position(|meaning| meaning.same(value));
+        position.and_then(|at| self.one_of.get(at))
     }
 
     /// That a value is one of those allowed.

@@ -49,6 +49,44 @@ fn a_file_is_laid_upon_the_one_that_it_extends() {
 }
 
 #[test]
+fn a_key_stands_above_the_default_of_a_knob_of_the_file_below() {
+    let knobs = format!(
+        "{BASE}\n[knobs.rtt]\ndefault = \"20 ms\"\nsets = [\"path.rtt\"]\n\
+         [knobs.pep]\ndefault = \"none\"\none-of = [\"none\", \"split\"]\nsets = [\"pep.mode\"]\n"
+    );
+    let knobs = knobs.replace("rtt = \"50 ms\"\n", "");
+    let middle = "extends = \"base.inc\"\n[flow.bulk]\nstart = \"1 s\"\n";
+    let child = "extends = \"middle.inc\"\n[path]\nrtt = \"60 ms\"\n";
+    let folder = folder(&[
+        ("base.inc", &knobs),
+        ("middle.inc", middle),
+        ("child.toml", child),
+    ]);
+    let path = folder.path().join("child.toml");
+    let rtt = |set: &[(&str, &str)]| {
+        let set = set.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
+        let overrides = Overrides {
+            set: set.collect(),
+            ..Overrides::default()
+        };
+        let points = load(&path, &overrides).expect("valid");
+        points[0].experiment.path.rtt
+    };
+    assert_eq!(rtt(&[]), units::Duration::from_millis(60));
+    assert_eq!(rtt(&[("rtt", "40 ms")]), units::Duration::from_millis(40));
+    // what is listed is what holds
+    let listed = scenario::knobs(&path).expect("valid");
+    let of = |name: &str| {
+        listed
+            .iter()
+            .find(|k| k.name == name)
+            .and_then(|k| k.default.clone())
+    };
+    assert_eq!(of("rtt").as_deref(), Some("60 ms"));
+    assert_eq!(of("pep").as_deref(), Some("none"));
+}
+
+#[test]
 fn circles_are_refused_with_their_files() {
     let folder = folder(&[
         ("a.toml", "extends = \"b.toml\"\n"),
