@@ -21,20 +21,24 @@ const MIN_WAIT_MS: f64 = 0.1;
 /// What was found if there are several variants with the same seeds, flows, what their applications measured, the
 /// longest queues, the bottleneck, how a run in real time kept time, and what it all ran on.
 pub fn headline_tables(report: &Report<'_>) -> Vec<Table> {
+    let (found, mut tables) = parts(report);
+    tables.insert(0, found);
+    tables.retain(|table| !table.rows.is_empty());
+    tables
+}
+
+/// What was found, and the other tables.
+pub(crate) fn parts(report: &Report<'_>) -> (Table, Vec<Table>) {
     let variants = report.variants.as_slice();
-    let before = [findings_table(report), flow_table(variants)];
-    let after = [
+    let mut tables = vec![flow_table(variants)];
+    tables.extend(application_tables(variants));
+    tables.extend([
         queue_table(variants),
         link_table(variants),
         real_time_table(variants),
         conditions_table(report),
-    ];
-    before
-        .into_iter()
-        .chain(application_tables(variants))
-        .chain(after)
-        .filter(|table| !table.rows.is_empty())
-        .collect()
+    ]);
+    (findings_table(report), tables)
 }
 
 /// The flows, each with its variants one below the other. A flow of datagrams has one-way delays, every other its
@@ -68,7 +72,7 @@ fn flow_table(variants: &[Variant<'_>]) -> Table {
         })
     });
     Table {
-        title: "Flows".to_owned(),
+        title: "Flows at a glance".to_owned(),
         rows: rows.collect(),
         columns,
     }

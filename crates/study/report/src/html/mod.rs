@@ -11,14 +11,18 @@ use crate::conditions::head as head_conditions;
 use crate::table::Table;
 use crate::terminal::has_heads;
 use crate::text::escape;
-use crate::{Report, tables};
+use crate::{Report, headline, tables};
 use core::fmt::Write;
 
 /// Style and script of the page, from `web/` (see `build.rs`).
 const STYLE: &str = include_str!(concat!(env!("OUT_DIR"), "/report.css"));
 const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/report.js"));
 
-/// The page. It holds everything that it shows, requests nothing from elsewhere (its own policy
+/// The figure that stands below what was found.
+const LEAD: &str = "rtt";
+
+/// The page: what was found with the round trips over time below it, the tables of a first look, all other figures, all
+/// tables. It holds everything that it shows, requests nothing from elsewhere (its own policy
 /// forbids that), and is the same for the same results.
 pub fn html(report: &Report<'_>) -> String {
     let figures = figures::figures(&report.variants);
@@ -26,25 +30,40 @@ pub fn html(report: &Report<'_>) -> String {
     head(&mut out, report);
     header(&mut out, report, &figures);
     out.push_str("<main><h2 id=\"summary\">Summary</h2>");
-    for table in tables::report_tables(report) {
-        html_table(&mut out, &table);
+    let (found, first_look) = headline::parts(report);
+    html_table(&mut out, &found);
+    let is_above = |table: &Table| *table == found || first_look.contains(table);
+    let (lead, others): (Vec<_>, Vec<_>) = figures.iter().partition(|f| f.id == LEAD);
+    let note = figures_note(report);
+    if !note.is_empty() && !lead.is_empty() {
+        let _ = write!(out, "<p class=\"caption\">{note}</p>");
+    }
+    for figure in lead {
+        out.push_str(&figure.html());
+    }
+    for table in &first_look {
+        html_table(&mut out, table);
     }
     out.push_str("<h2 id=\"series\">Figures</h2>");
     let _ = write!(
         out,
-        "<p class=\"caption\">{}Drag across a chart to zoom into a span of time, double-click to \
+        "<p class=\"caption\">{note}Drag across a chart to zoom into a span of time, double-click to \
          leave it; a name in a legend hides its line. With the keyboard: arrow keys read values, \
          plus and minus zoom, Escape leaves. Long runs are drawn by the means of short steps, with a \
          band from the least to the greatest value in each.</p><noscript><p class=\"caption\">The \
          charts are drawn by a script, which is switched off here; the numbers below each figure are \
          not.</p></noscript>",
-        figures_note(report)
     );
-    for figure in &figures {
+    for figure in others {
         out.push_str(&figure.html());
     }
     if figures.is_empty() {
         out.push_str("<p>The run recorded no time series.</p>");
+    }
+    out.push_str("<h2 id=\"tables\">Tables</h2>");
+    let tables = tables::report_tables(report).into_iter();
+    for table in tables.filter(|table| !is_above(table)) {
+        html_table(&mut out, &table);
     }
     let _ = writeln!(
         out,
@@ -111,7 +130,7 @@ fn header(out: &mut String, report: &Report<'_>, figures: &[chart::Figure]) {
             escape(figure.title)
         );
     }
-    out.push_str("</nav></header>");
+    out.push_str("<a href=\"#tables\">Tables</a></nav></header>");
 }
 
 /// As a shell takes it; the program without its folder.

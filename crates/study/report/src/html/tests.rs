@@ -66,6 +66,29 @@ fn a_page_has_every_figure_and_stays_small() {
 }
 
 #[test]
+fn what_was_found_and_the_round_trips_stand_above_the_tables() {
+    let (a, b) = ([run(1, 40.0, 100)], [run(1, 2.0, 100)]);
+    let page = page(&[("pep=none", &a), ("pep=default", &b)], |_| {});
+    let parts = [
+        "<caption>Found: pep=default beside pep=none</caption>",
+        "<section class=\"figure\" id=\"rtt\">",
+        "<caption>Flows at a glance</caption>",
+        "<h2 id=\"series\">",
+        "<section class=\"figure\" id=\"received\">",
+        "<h2 id=\"tables\">",
+        "<caption>Compared with pep=none",
+    ];
+    let places: Vec<_> = parts
+        .iter()
+        .map(|part| page.find(part).expect(part))
+        .collect();
+    assert!(places.is_sorted(), "{places:?}");
+    for once in [parts[0], parts[1], "<caption>Bottleneck</caption>"] {
+        assert_eq!(page.matches(once).count(), 1, "{once}");
+    }
+}
+
+#[test]
 fn a_page_requests_nothing_from_elsewhere() {
     let runs = [run(1, 2.0, 100)];
     let page = page(&[("", &runs)], |_| {});
