@@ -5,6 +5,7 @@ mod trace;
 use crate::commands::cdbe::CdbeCommand;
 use crate::commands::dash::{DASH_HELP, DashArgs};
 use crate::commands::doctor::{DOCTOR_HELP, DoctorArgs};
+use crate::commands::figure::{FIGURE_HELP, FigureArgs};
 use crate::commands::lab::LabCommand;
 use crate::commands::pep::{PEP_HELP, PepArgs};
 use crate::commands::quic::QuicCommand;
@@ -79,6 +80,9 @@ pub(crate) enum Command {
     /// Show live values in the terminal
     #[command(after_help = epilogue(TOP_HELP))]
     Top(TopArgs),
+    /// Draw a figure for a paper, from a folder of results
+    #[command(after_help = epilogue(FIGURE_HELP))]
+    Figure(FigureArgs),
     /// Try what works on this machine, and say what to do about the rest
     #[command(after_help = epilogue(DOCTOR_HELP))]
     Doctor(DoctorArgs),

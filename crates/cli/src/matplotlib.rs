@@ -1,8 +1,9 @@
-//! Figures by matplotlib: the Python package draws them from the numbers of a reproduction.
+//! Figures by matplotlib: the Python package draws them from the numbers of a reproduction, or from a folder of results.
 
 use crate::failure::Failure;
 use anyhow::{Context, anyhow};
 use reproduce::File;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -17,11 +18,11 @@ pub(crate) struct Matplotlib {
 
 impl Matplotlib {
     /// Looks for one: `BRIMFUL_PYTHON`, else that of the source tree, else `python3`. To be called before
-    /// anything runs.
+    /// anything runs. `wanted` is what it is needed for, as errors name it.
     ///
     /// # Errors
     /// Bad input if it is not there, or has not what is needed.
-    pub(crate) fn find() -> Result<Self, Failure> {
+    pub(crate) fn find(wanted: &str) -> Result<Self, Failure> {
         let in_tree = Path::new("target/python/bin/python");
         let python = match std::env::var_os(VARIABLE) {
             Some(named) => PathBuf::from(named),
@@ -29,23 +30,46 @@ impl Matplotlib {
             None => PathBuf::from("python3"),
         };
         let found = Self { python };
-        let output = found.run(&[Path::new("-c"), Path::new("import brimful.figures")]);
+        let output = found.run(&["-c", "import brimful.figures"]);
         match output {
             Ok(output) if output.status.success() => Ok(found),
-            Ok(output) => Err(found.lacking(&last_line(&output.stderr))),
-            Err(error) => Err(found.lacking(&error.to_string())),
+            Ok(output) => Err(found.lacking(wanted, &last_line(&output.stderr))),
+            Err(error) => Err(found.lacking(wanted, &error.to_string())),
         }
     }
 
-    fn lacking(&self, why: &str) -> Failure {
+    fn lacking(&self, wanted: &str, why: &str) -> Failure {
         Failure::Input(anyhow!(
-            "--figures matplotlib: {} cannot draw: {why}; install the Python package with matplotlib (in a \
+            "{wanted}: {} cannot draw: {why}; install the Python package with matplotlib (in a \
              clone: make python), or name by {VARIABLE} an interpreter that has both",
             self.python.display()
         ))
     }
 
-    fn run(&self, arguments: &[&Path]) -> std::io::Result<Output> {
+    /// Runs a module of the package.
+    ///
+    /// # Errors
+    /// Bad input if it refuses (2), a failed run for any other end; what it printed last.
+    pub(crate) fn module(&self, name: &str, arguments: &[&OsStr]) -> Result<(), Failure> {
+        let mut all = vec![OsStr::new("-m"), OsStr::new(name)];
+        all.extend_from_slice(arguments);
+        let output = self
+            .run(&all)
+            .map_err(|error| Failure::Run(anyhow!("{}: {error}", self.python.display())))?;
+        let said = || {
+            anyhow!(
+                "{}",
+                last_line(&output.stderr).trim_start_matches("error: ")
+            )
+        };
+        match output.status.code() {
+            Some(0) => Ok(()),
+            Some(2) => Err(Failure::Input(said())),
+            _ => Err(Failure::Run(said())),
+        }
+    }
+
+    fn run(&self, arguments: &[impl AsRef<OsStr>]) -> std::io::Result<Output> {
         Command::new(&self.python)
             .args(arguments)
             .stdin(Stdio::null())
@@ -69,8 +93,9 @@ impl Matplotlib {
             folder.path().join("figures"),
         );
         fs::write(&json, &numbers.bytes)?;
-        let module = ["-m", "brimful.figures"].map(Path::new);
-        let output = self.run(&[module[0], module[1], &json, Path::new("--out"), &out])?;
+        let module = ["-m", "brimful.figures"].map(OsStr::new);
+        let arguments = [json.as_os_str(), OsStr::new("--out"), out.as_os_str()];
+        let output = self.run(&[module.as_slice(), &arguments].concat())?;
         if !output.status.success() {
             return Err(anyhow!("matplotlib: {}", last_line(&output.stderr)));
         }

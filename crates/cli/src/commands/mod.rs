@@ -4,6 +4,7 @@ pub(crate) mod cdbe;
 mod compare;
 pub(crate) mod dash;
 pub(crate) mod doctor;
+pub(crate) mod figure;
 pub(crate) mod lab;
 mod list;
 mod manual;
@@ -38,6 +39,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Dash(arguments) => dash::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
+        Command::Figure(arguments) => figure::run(&arguments),
         Command::Quic(command) => quic::run(&command),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Rnis(arguments) => rnis::run(&arguments),

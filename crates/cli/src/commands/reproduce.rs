@@ -31,7 +31,7 @@ fn claims(arguments: &ReproduceArgs, world: World) -> Result<(), Failure> {
     let plan = plan(arguments, world)?;
     let matplotlib = match arguments.figures {
         Figures::Plain => None,
-        Figures::Matplotlib => Some(Matplotlib::find()?),
+        Figures::Matplotlib => Some(Matplotlib::find("--figures matplotlib")?),
     };
     print_notes_of(plan.points());
     // interruptions are listened for before there is anything to put away

@@ -6,6 +6,7 @@ mod cdbe;
 mod compare;
 mod dash;
 mod doctor;
+mod figure;
 mod folder;
 mod help;
 mod json;
