@@ -6,6 +6,7 @@ use crate::commands::cdbe::CdbeCommand;
 use crate::commands::dash::{DASH_HELP, DashArgs};
 use crate::commands::doctor::{DOCTOR_HELP, DoctorArgs};
 use crate::commands::figure::{FIGURE_HELP, FigureArgs};
+use crate::commands::init::{INIT_HELP, InitArgs};
 use crate::commands::lab::LabCommand;
 use crate::commands::pep::{PEP_HELP, PepArgs};
 use crate::commands::quic::QuicCommand;
@@ -80,6 +81,9 @@ pub(crate) enum Command {
     /// Show live values in the terminal
     #[command(after_help = epilogue(TOP_HELP))]
     Top(TopArgs),
+    /// Write a scenario of your own from a few answers
+    #[command(after_help = epilogue(INIT_HELP))]
+    Init(InitArgs),
     /// Draw a figure for a paper, from a folder of results
     #[command(after_help = epilogue(FIGURE_HELP))]
     Figure(FigureArgs),

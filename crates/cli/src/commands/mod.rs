@@ -5,6 +5,7 @@ mod compare;
 pub(crate) mod dash;
 pub(crate) mod doctor;
 pub(crate) mod figure;
+pub(crate) mod init;
 pub(crate) mod lab;
 mod list;
 mod manual;
@@ -40,6 +41,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Top(arguments) => top::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Figure(arguments) => figure::run(&arguments),
+        Command::Init(arguments) => init::run(&arguments),
         Command::Quic(command) => quic::run(&command),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Rnis(arguments) => rnis::run(&arguments),

@@ -9,6 +9,7 @@ mod doctor;
 mod figure;
 mod folder;
 mod help;
+mod init;
 mod json;
 mod over_traces;
 mod pep;
