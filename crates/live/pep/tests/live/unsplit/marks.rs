@@ -5,8 +5,13 @@ use crate::Test;
 use crate::lifecycle::transfer;
 use crate::support::daemon::{TRANSPARENT, write_config};
 use crate::support::datagrams::{Arrivals, Datagrams, Ecn, Flow};
+use crate::support::offload::Offload;
+use crate::support::server;
+use crate::support::traffic::{accept, connect, listen, receive};
 use rustix::process::Signal;
+use std::net::SocketAddr;
 use std::sync::atomic::Ordering::Relaxed;
+use testing::pattern;
 
 pub const TESTS: &[Test] = &[
     (
@@ -36,6 +41,10 @@ pub const TESTS: &[Test] = &[
     (
         "a_reload_ends_marks_and_begins_again",
         a_reload_ends_marks_and_begins_again,
+    ),
+    (
+        "marks_have_right_checksums_with_any_offload",
+        marks_have_right_checksums_with_any_offload,
     ),
 ];
 
@@ -248,4 +257,54 @@ fn a_reload_ends_marks_and_begins_again() {
         daemon.log().contains("this key needs --upgrade")
     });
     assert_eq!(unsplit(&daemon)["mode"], "mark");
+}
+
+/// Checksums that are complete, to be completed, of super-packets and of their segments; TCP and UDP, both families.
+fn marks_have_right_checksums_with_any_offload() {
+    let Some(hosts) = Hosts::try_new("marks_have_right_checksums_with_any_offload") else {
+        return;
+    };
+    for host in [&hosts.client, &hosts.server] {
+        host.sh("sysctl -qw net.ipv4.tcp_ecn=1");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let _radio = radio(folder.path());
+    let config = format!("{ALONE}{MARK}").replace("target = \"1 s\"", "target = \"1 ms\"");
+    let daemon = start_alone(&hosts, folder, &config, &[]);
+    let mut port = 5_750;
+    for offload in Offload::combinations() {
+        offload.set(&hosts.server, "s0");
+        offload.set(&hosts.proxy, "ran0");
+        offload.set(&hosts.client, "c0");
+        for is_ipv6 in [false, true] {
+            port += 1;
+            let arrivals = Arrivals::count(&hosts, &[port]);
+            let flow = Datagrams::heavy(port, Ecn::Ect1).of(is_ipv6).start(&hosts);
+            testing::wait_until("it is marked", || arrivals.with(port, Ecn::Ce) > 20);
+            drop(flow);
+            drop(arrivals);
+            hosts.client.sh("nft delete table inet t");
+            let before = packets(&daemon, "marked_classic");
+            let address = SocketAddr::new(server(is_ipv6), port);
+            let listener = listen(&hosts.server, address);
+            let near = connect(&hosts.client, address).expect("connected");
+            let (far, _) = accept(&listener);
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    let mut sent = 0;
+                    while sent == 0 || packets(&daemon, "marked_classic") == before {
+                        std::io::Write::write_all(&mut &far, &pattern(sent, 100_000))
+                            .expect("sent");
+                        sent += 100_000;
+                    }
+                    far.shutdown(std::net::Shutdown::Write).expect("shut");
+                });
+                assert!(receive(&near).expect("received") > 0, "{offload:?}");
+            });
+        }
+    }
+    for name in ["TcpInCsumErrors", "UdpInCsumErrors", "IpInHdrErrors"] {
+        assert_eq!(crate::wire::counter(&hosts.client, name), 0, "{name}");
+    }
+    assert_eq!(unsplit(&daemon)["unwritten_marks"], 0);
 }
