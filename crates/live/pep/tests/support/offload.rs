@@ -23,7 +23,7 @@ const GSO: u32 = 0x24;
 const GRO: u32 = 0x2c;
 
 impl Offload {
-    /// Each with each, but TSO without checksums, which the kernel does not do.
+    /// Each with each, but TSO without checksums, which the kernel does not do: sixteen.
     pub fn combinations() -> impl Iterator<Item = Self> {
         (0..16_u8).map(|bits| Self {
             tx: bits & 1 != 0,
@@ -31,6 +31,11 @@ impl Offload {
             cut: bits & 4 != 0,
             join: bits & 8 != 0,
         })
+    }
+
+    /// The four of them in which an interface does the same in both directions.
+    pub fn of_both_directions() -> impl Iterator<Item = Self> {
+        Self::combinations().filter(|of| of.rx == of.tx && of.join == of.cut)
     }
 
     /// Sets it at an interface.

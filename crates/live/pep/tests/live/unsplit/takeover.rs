@@ -223,14 +223,7 @@ fn an_interface_that_comes_back_is_marked_at_again() {
     let (daemon, _radio, arrivals) = marking(&hosts);
     hosts.proxy.sh("ip link del ran0");
     daemon.wait_until("it has gone", || unsplit(&daemon)["error"].is_string());
-    hosts.proxy.sh(&format!(
-        "ip link add ran0 type veth peer name c0 netns {}\n\
-         ip addr add 10.45.0.1/24 dev ran0; ip link set ran0 up",
-        hosts.client.pid()
-    ));
-    hosts.client.sh(
-        "ip link set c0 up; ip addr add 10.45.0.2/24 dev c0; ip route add default via 10.45.0.1",
-    );
+    make_ran0(&hosts);
     daemon.wait_until("the program is there", || {
         unsplit(&daemon)["error"].is_null()
     });
