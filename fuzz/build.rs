@@ -5,7 +5,10 @@ const LIVE: &str = "../crates/live";
 
 fn main() {
     let sanitizers = std::env::var("CARGO_CFG_SANITIZE").unwrap_or_default();
-    for (name, folder) in [("packet_check", "kernel-marker"), ("wire_packet_check", "kernel-cc")] {
+    for (name, folder) in [
+        ("packet_check", "kernel-marker"),
+        ("wire_packet_check", "kernel-cc"),
+    ] {
         let mut build = cc::Build::new();
         build
             .compiler("clang")
