@@ -80,6 +80,8 @@ fn damaged(mut packet: Outgoing, rng: &mut Rng) -> Outgoing {
             packet.bytes.truncate(length);
         }
         1 => packet.network = rng.below(80) as u32,
+        // a fragment, of IPv4
+        2 => packet.bytes[packet.network as usize + 6] = [0x20, 0x10, 0x01][rng.below(3) as usize],
         _ => {}
     }
     packet
