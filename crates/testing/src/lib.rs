@@ -7,6 +7,7 @@
 //!   pattern  bytes that depend on their position
 //!   namespace  a network namespace
 //!   native   a model in C, compiled for this machine
+//!   outgoing a packet as such a model is asked about it
 //!   clock    the system's clock, set by a test for the programs that it starts
 //!   machine  what a bench states of the machine, and whether it is quiet enough to record
 //! ```
@@ -19,6 +20,7 @@ mod clock;
 mod machine;
 mod namespace;
 mod native;
+mod outgoing;
 mod pattern;
 mod port;
 mod skip;
@@ -28,6 +30,7 @@ pub use clock::StepClock;
 pub use machine::{MAX_LOAD, Machine};
 pub use namespace::Namespace;
 pub use native::Native;
+pub use outgoing::{OfSocket, Outgoing};
 pub use pattern::{assert_pattern, pattern};
 pub use port::free_port;
 pub use skip::{Missing, has_root, skip};

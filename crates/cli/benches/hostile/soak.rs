@@ -49,6 +49,7 @@ struct Users {
 
 const PROXY: &str = "TCP through the proxy";
 const PROXY_V6: &str = "the same by IPv6";
+const SHARING_V6: &str = "the same by IPv6, in the attacker's /64";
 const TUNNEL: &str = "TCP through the tunnel";
 const QUIC: &str = "files by HTTP/3";
 const REPORTS: &str = "reports of a bridge";
@@ -57,7 +58,9 @@ const SCRAPES: &str = "scrapes of all daemons";
 
 impl Users {
     fn new() -> Self {
-        let names = [PROXY, PROXY_V6, TUNNEL, QUIC, REPORTS, QUERIES, SCRAPES];
+        let names = [
+            PROXY, PROXY_V6, SHARING_V6, TUNNEL, QUIC, REPORTS, QUERIES, SCRAPES,
+        ];
         Self {
             tallies: names.map(|name| (name, Tally::default())).into(),
         }
@@ -96,13 +99,14 @@ pub fn run(minutes: f64, out: Option<&Path>) -> bool {
         let _end = StopOnDrop(stop.clone());
         let v6 = SERVER_V6.parse().expect("an address");
         let addresses = [
-            (PROXY, IpAddr::V4(SERVER), 3),
-            (PROXY_V6, v6, 1),
-            (TUNNEL, IpAddr::V4(world::INSIDE), 2),
+            (PROXY, IpAddr::V4(SERVER), None, 3),
+            (PROXY_V6, v6, Some(world::NEIGHBOUR_V6), 1),
+            (SHARING_V6, v6, Some(world::SHARING_V6), 1),
+            (TUNNEL, IpAddr::V4(world::INSIDE), None, 2),
         ];
-        for (name, address, count) in addresses {
+        for (name, address, from, count) in addresses {
             for _ in 0..count {
-                scope.spawn(move || users::exchanges(world, address, users.of(name), stop));
+                scope.spawn(move || users::exchanges(world, address, from, users.of(name), stop));
             }
         }
         scope.spawn(move || users::downloads(world, users.of(QUIC), stop));
@@ -440,7 +444,8 @@ Written by `make soak`. All daemons run on one machine, in namespaces, while att
 take turns at each of them concurrently, and users check what they get byte for byte. A transfer is *whole*, *reset* (both ends could see
 that it broke), or *not served* (no connection, or an answer that states it); one that is *cut* (an orderly end before
 all of it was there), has *other bytes*, or is *stuck* (nothing for a minute) is a violation: there may be none. Users probe their
-connections every five seconds (keepalive). Each of six cycles has every fault; kills and upgrades are in the third and fourth. The UEs' link has 100 Mbit/s, of which the radio reports 80 to the proxy: files by
+connections every five seconds (keepalive). One user by IPv6 has an address of the attacker's /64, whose limits it shares: its transfers may be reset with the
+attacker's. Each of six cycles has every fault; kills and upgrades are in the third and fourth. The UEs' link has 100 Mbit/s, of which the radio reports 80 to the proxy: files by
 HTTP/3 pass it by.
 
 Memory is what is resident of the process itself, with what its sockets hold by the kernel's count (of the proxy, also its pipes). The

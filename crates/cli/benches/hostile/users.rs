@@ -6,10 +6,11 @@ use crate::quic_users::{self, Fetched};
 use crate::servers::{self, ECHO, ECHOED, GREETER, SOURCE};
 use crate::support::radio::{monotonic, report};
 use crate::world::{self, Part, World};
-use rustix::net::sockopt;
+use rustix::net::sockopt::{self, Timeout};
+use rustix::net::{AddressFamily, SocketType};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
-use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv6Addr, Shutdown, SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -78,7 +79,31 @@ impl Tally {
 }
 
 fn connect(world: &World, to: SocketAddr, limit: Duration) -> std::io::Result<TcpStream> {
-    let stream = world.at_client(|| TcpStream::connect_timeout(&to, limit))?;
+    with_limits(
+        world.at_client(|| TcpStream::connect_timeout(&to, limit))?,
+        limit,
+    )
+}
+
+/// The same from one of the client's IPv6 addresses.
+fn connect_from(
+    world: &World,
+    from: Ipv6Addr,
+    to: SocketAddr,
+    limit: Duration,
+) -> std::io::Result<TcpStream> {
+    let stream = world.at_client(|| {
+        let socket = rustix::net::socket(AddressFamily::INET6, SocketType::STREAM, None)?;
+        // it counts for the connection too
+        sockopt::set_socket_timeout(&socket, Timeout::Send, Some(limit))?;
+        rustix::net::bind(&socket, &SocketAddr::from((from, 0)))?;
+        rustix::net::connect(&socket, &to)?;
+        Ok::<_, std::io::Error>(TcpStream::from(socket))
+    })?;
+    with_limits(stream, limit)
+}
+
+fn with_limits(stream: TcpStream, limit: Duration) -> std::io::Result<TcpStream> {
     stream.set_read_timeout(Some(limit))?;
     stream.set_write_timeout(Some(limit))?;
     // the one reset of a killed proxy's kernel can be lost in a full queue: a client that only reads has to probe
@@ -89,8 +114,12 @@ fn connect(world: &World, to: SocketAddr, limit: Duration) -> std::io::Result<Tc
 }
 
 /// Sends so many bytes, and gets eight times as many back.
-fn exchange(world: &World, to: SocketAddr, bytes: usize) -> End {
-    let Ok(stream) = connect(world, to, LIMIT) else {
+fn exchange(world: &World, to: SocketAddr, from: Option<Ipv6Addr>, bytes: usize) -> End {
+    let connected = match from {
+        None => connect(world, to, LIMIT),
+        Some(from) => connect_from(world, from, to, LIMIT),
+    };
+    let Ok(stream) = connected else {
         return End::Refused;
     };
     let broken = |error: &std::io::Error| match error.kind() {
@@ -107,11 +136,17 @@ fn exchange(world: &World, to: SocketAddr, bytes: usize) -> End {
     }
 }
 
-/// Transfers of growing and shrinking size by TCP until the end.
-pub fn exchanges(world: &World, address: IpAddr, tally: &Tally, stop: &Stop) {
+/// Transfers of growing and shrinking size by TCP until the end, from an address of the client's or any.
+pub fn exchanges(
+    world: &World,
+    address: IpAddr,
+    from: Option<Ipv6Addr>,
+    tally: &Tally,
+    stop: &Stop,
+) {
     let mut bytes = 1_000;
     while !stop.is_set() {
-        let end = exchange(world, (address, ECHO).into(), bytes);
+        let end = exchange(world, (address, ECHO).into(), from, bytes);
         tally.add(end, bytes * (ECHOED + 1));
         bytes = if bytes > 500_000 { 1_000 } else { bytes * 3 };
         if end == End::Refused {

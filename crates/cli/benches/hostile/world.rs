@@ -10,7 +10,7 @@ use rnis::RadioReport;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read as _, Seek as _};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
@@ -72,8 +72,8 @@ impl Part {
         // the program's, and connections at the metrics and of the dashboard
         let others = 64 + 64 + 256;
         match self {
-            // 1,000 connections each of three addresses and a /64, with two sockets and two pipes
-            Self::Pep => others + 4 * 1_000 * 6,
+            // 1,000 connections each of three addresses and two /64, with two sockets and two pipes
+            Self::Pep => others + 5 * 1_000 * 6,
             // connections of the REST interface, of readers and of a source
             Self::Rnis => others + 256 + 64 + 16,
             // TCP connections without a path
@@ -162,7 +162,10 @@ pub const QUIC_METRICS: SocketAddr = at([127, 0, 0, 1], 9_467);
 /// A UE that attacks, and one that does not answer.
 pub const ATTACKER: Ipv4Addr = Ipv4Addr::new(10, 45, 0, 3);
 pub const SILENT: Ipv4Addr = Ipv4Addr::new(10, 45, 0, 4);
-/// How many addresses of its /64 the client has, from `fd45::1000` on.
+/// A user by IPv6 in a /64 of its own, and one in that of the attacker with many addresses.
+pub const NEIGHBOUR_V6: Ipv6Addr = Ipv6Addr::new(0xfd46, 0, 0, 0, 0, 0, 0, 2);
+pub const SHARING_V6: Ipv6Addr = Ipv6Addr::new(0xfd45, 0, 0, 0, 0, 0, 0, 2);
+/// How many addresses of its /64 the attacker has, from `fd45::1000` on.
 pub const ADDRESSES: u16 = 100;
 /// Bytes of the file that the QUIC server has.
 pub const FILE_BYTES: usize = 4_000_000;
@@ -358,9 +361,9 @@ impl World {
 /// The tunnel's wires beside the proxy's path, the attackers' addresses, rates.
 fn wire(hosts: &Hosts) {
     let rate = format!("tbf rate {RATE_MBPS}mbit burst 32kb limit 300kb");
-    hosts
-        .proxy
-        .sh(&format!("tc qdisc replace dev ran0 root {rate}"));
+    hosts.proxy.sh(&format!(
+        "tc qdisc replace dev ran0 root {rate}\nip -6 addr add fd46::1/64 dev ran0 nodad"
+    ));
     for (name, net) in [("a", 1), ("b", 2)] {
         let peer = hosts.server.pid();
         hosts.client.sh(&format!(
@@ -375,6 +378,7 @@ fn wire(hosts: &Hosts) {
     }
     hosts.client.sh(&format!(
         "ip addr add {ATTACKER}/24 dev c0; ip addr add {SILENT}/24 dev c0\n\
+         ip -6 addr add {NEIGHBOUR_V6}/64 dev c0 nodad\n\
          nft 'add table ip silent; add chain ip silent i {{ type filter hook input priority 0; }}; \
          add rule ip silent i ip daddr {SILENT} drop'\n\
          for i in $(seq 0 {}); do echo addr add fd45::$((1000 + i))/64 dev c0 nodad; done | ip -6 -batch -",
@@ -436,7 +440,7 @@ secret-sha256 = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25
         "pep.toml",
         r#"
 mode = "transparent"
-ue-prefixes = ["10.45.0.0/24", "fd45::/64"]
+ue-prefixes = ["10.45.0.0/24", "fd45::/64", "fd46::/64"]
 ran-interface = "ran0"
 wan-interface = "wan0"
 [reports]

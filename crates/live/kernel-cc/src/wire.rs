@@ -8,6 +8,11 @@ pub const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/wire.bpf.o"
 pub const SECTION: &str = "tcx/egress";
 
 #[cfg(test)]
+mod model;
+#[cfg(test)]
+mod packets;
+
+#[cfg(test)]
 mod tests {
     use edge::wire::{Order, field};
     use testing::Native;

@@ -138,6 +138,12 @@ fn server_windows(windows: &ServerWindows, page: &mut Page) {
         "Window updates that were sent to servers, at the wire.",
         windows.updates,
     );
+    page.single(
+        "wan_clamped_connections_total",
+        "counter",
+        "Connections whose windows are clamped although windows are set at the wire.",
+        windows.clamped,
+    );
 }
 
 fn control(snapshot: &Snapshot, page: &mut Page) {

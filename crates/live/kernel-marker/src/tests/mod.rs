@@ -3,6 +3,8 @@
 mod frames;
 mod holds;
 mod live;
+mod model;
+mod packets;
 mod super_packets;
 mod tunnel_live;
 mod tunnels;

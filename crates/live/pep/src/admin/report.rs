@@ -55,6 +55,8 @@ pub(crate) struct ServerWindows {
     interfaces: Vec<String>,
     /// Window updates that were sent.
     pub(crate) updates: u64,
+    /// Connections that have theirs set as with `clamp` though it is `wire`.
+    pub(crate) clamped: u64,
 }
 
 impl ServerWindows {
@@ -67,6 +69,7 @@ impl ServerWindows {
                 .as_ref()
                 .map_or_else(Vec::new, |w| w.interfaces()),
             updates: shown.wire.as_ref().map_or(0, |w| w.updates()),
+            clamped: shown.wire.as_ref().map_or(0, |w| w.clamped()),
         }
     }
 }

@@ -56,6 +56,8 @@ pub(crate) struct Wire {
     links: Mutex<Links>,
     /// Updates that were sent.
     updates: AtomicU64,
+    /// Connections whose windows are set as without the program: all slots were taken, or it has not seen their SYN.
+    clamped: AtomicU64,
 }
 
 /// Where the program runs.
@@ -147,6 +149,7 @@ impl Wire {
             program: loaded.program(program::SECTION)?,
             links: Mutex::default(),
             updates: AtomicU64::new(0),
+            clamped: AtomicU64::new(0),
         };
         wire.refresh(config)?;
         if lock(&wire.links).attached.is_empty() {
@@ -209,12 +212,19 @@ impl Wire {
         self.updates.load(Relaxed)
     }
 
+    /// Connections whose windows are set as without the program.
+    pub(crate) fn clamped(&self) -> u64 {
+        self.clamped.load(Relaxed)
+    }
+
     /// Takes a socket that has sent nothing: its segments show a window of so many bytes until more is decided.
     ///
     /// # Errors
     /// The kernel's, or that all slots are taken.
     pub(crate) fn take(self: &Arc<Self>, socket: &OwnedFd, young: u32) -> io::Result<WireSlot> {
-        let slot = lock(&self.slots).take()?;
+        let slot = lock(&self.slots)
+            .take()
+            .inspect_err(|_| self.count_clamped())?;
         for word in self.words(&self.state, slot) {
             word.store(0, Relaxed);
         }
@@ -225,6 +235,10 @@ impl Wire {
         let taken = WireSlot::new(Arc::clone(self), slot);
         slot.assign(&self.places, socket)?;
         Ok(taken)
+    }
+
+    fn count_clamped(&self) {
+        self.clamped.fetch_add(1, Relaxed);
     }
 
     fn give_back(&self, slot: Slot) {

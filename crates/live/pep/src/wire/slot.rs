@@ -45,7 +45,9 @@ impl WireSlot {
     pub(crate) fn is_established(&self) -> bool {
         let seen = self.wire.words(&self.wire.state, self.slot)[SEEN].load(Relaxed);
         let is_used = seen == u64::from(self.slot.usage);
-        self.is_used.store(is_used, Relaxed);
+        if self.is_used.swap(is_used, Relaxed) && !is_used {
+            self.wire.count_clamped();
+        }
         is_used
     }
 

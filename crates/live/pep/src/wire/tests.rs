@@ -270,11 +270,13 @@ fn where_all_slots_are_taken_no_more_connections_are() {
     )
     .expect("a socket");
     assert!(wire.take(&socket, YOUNG).is_err());
+    assert_eq!(wire.clamped(), 1);
     wire.give_back(all[0]);
     let taken = wire.take(&socket, YOUNG).expect("one is free");
     assert!(wire.take(&socket, YOUNG).is_err());
     drop(taken);
     assert!(wire.take(&socket, YOUNG).is_ok());
+    assert_eq!(wire.clamped(), 2);
 }
 
 #[test]

@@ -14,6 +14,10 @@ pub struct Capture {
 pub struct Edges {
     /// By each segment, the first byte that may not be sent.
     pub edges: Vec<u32>,
+    /// The window of each, bytes.
+    pub windows: Vec<u64>,
+    /// When each was there, seconds by the clock.
+    pub times: Vec<f64>,
     /// The proxy has ended its direction.
     pub has_ended: bool,
     scale: u64,
@@ -43,6 +47,8 @@ impl Capture {
                         "-l",
                         "-tt",
                         "-U",
+                        "-B",
+                        "16384",
                         "-Z",
                         "root",
                         "tcp and src 10.45.0.2",
@@ -66,6 +72,15 @@ impl Capture {
 
     /// What each connection to this port was shown, by the client's port.
     pub fn edges(&self, port: u16) -> BTreeMap<u16, Edges> {
+        self.edges_with(port, true)
+    }
+
+    /// The same where the server scales no windows.
+    pub fn unscaled_edges(&self, port: u16) -> BTreeMap<u16, Edges> {
+        self.edges_with(port, false)
+    }
+
+    fn edges_with(&self, port: u16, is_scaled: bool) -> BTreeMap<u16, Edges> {
         let text = std::fs::read_to_string(self.file.path()).expect("text");
         // the last line may be half written
         let text = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
@@ -80,7 +95,8 @@ impl Capture {
             let from = after(" IP 10.45.0.2.").expect("a port") as u16;
             let of = all.entry(from).or_default();
             if line.contains("Flags [S]") {
-                of.scale = after("wscale ").expect("a scale");
+                let offered = after("wscale ").expect("a scale");
+                of.scale = if is_scaled { offered } else { 0 };
                 of.first = after(" win ");
                 continue;
             }
@@ -90,9 +106,13 @@ impl Capture {
             of.has_ended |= line.contains("Flags [F");
             if let (Some(ack), Some(window)) = (after(" ack "), after(" win ")) {
                 // the first acknowledgement states what the SYN's window, which is not scaled, begins with
-                let first = of.first.take().map(|window| (ack + window) as u32);
-                of.edges.extend(first);
-                of.edges.push((ack + (window << of.scale)) as u32);
+                let first = of.first.take();
+                let time = line.split(' ').next().and_then(|word| word.parse().ok());
+                for window in first.into_iter().chain([window << of.scale]) {
+                    of.edges.push((ack + window) as u32);
+                    of.windows.push(window);
+                    of.times.push(time.expect("a time"));
+                }
             }
         }
         all

@@ -131,7 +131,7 @@ fn end_of(mut stream: &TcpStream) -> Result<(), ErrorKind> {
 }
 
 /// Parts of a stream, the byte after each but the last marked as urgent.
-const PARTS: [&[usize]; 4] = [
+pub const PARTS: [&[usize]; 4] = [
     &[4, 8_000],
     &[0, 0, 1],
     &[200_000, 300_000, 3],
@@ -172,7 +172,7 @@ fn urgent_data_keeps_its_place_and_ends_nothing() {
     daemon.wait_until("all have gone", || daemon.status()["connections"] == 0);
 }
 
-fn send_parts(mut to: &TcpStream, parts: &[usize]) {
+pub fn send_parts(mut to: &TcpStream, parts: &[usize]) {
     let mut at = 0;
     for (i, part) in parts.iter().enumerate() {
         to.write_all(&pattern(at, *part)).expect("sent");

@@ -15,8 +15,10 @@ mod ends;
 mod explicit;
 mod faults;
 mod forward;
+mod kernel;
 mod lifecycle;
 mod limits;
+mod peers;
 mod privileges;
 mod shown;
 mod syns;
@@ -53,6 +55,8 @@ fn tests() -> Vec<Test> {
         unsplit::HELD_FAULTS,
         unsplit::TAKEOVER,
         faults::TESTS,
+        kernel::TESTS,
+        peers::TESTS,
     ]
     .concat()
 }

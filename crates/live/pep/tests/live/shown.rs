@@ -4,8 +4,9 @@
 use crate::capture::Capture;
 use crate::closed::{Downloads, FAST, FLOWS, SLOW, start, start_of};
 use crate::support::daemon::Daemon;
+use crate::support::offload::Offload;
 use crate::support::traffic::{accept, connect, listen, receive, send};
-use crate::support::{Hosts, Namespace, server};
+use crate::support::{Hosts, server};
 use crate::wire::{counter, exchange};
 use crate::{Test, server_at};
 use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo};
@@ -17,10 +18,6 @@ pub const TESTS: &[Test] = &[
     (
         "segments_with_their_windows_set_have_right_checksums",
         segments_with_their_windows_set_have_right_checksums,
-    ),
-    (
-        "ends_without_timestamps_or_scaling_have_their_windows_set",
-        ends_without_timestamps_or_scaling_have_their_windows_set,
     ),
     (
         "windows_that_are_closed_at_the_wire_lose_no_byte",
@@ -60,7 +57,7 @@ pub const TESTS: &[Test] = &[
     ),
 ];
 
-const WIRE: &str = "[rapid]\nwan-actuator = \"wire\"\n";
+pub const WIRE: &str = "[rapid]\nwan-actuator = \"wire\"\n";
 
 fn flow(daemon: &Daemon) -> serde_json::Value {
     let flows = pep::flows(&daemon.path("pep.sock")).expect("it answers");
@@ -68,43 +65,24 @@ fn flow(daemon: &Daemon) -> serde_json::Value {
 }
 
 /// The connection is listed once the server may have accepted it.
-fn wait_for_actuator(daemon: &Daemon, actuator: &str) {
+pub fn wait_for_actuator(daemon: &Daemon, actuator: &str) {
     daemon.wait_until("its window is set so", || {
         flow(daemon)["wan_actuator"] == actuator
     });
 }
 
-fn updates(daemon: &Daemon) -> u64 {
+pub fn updates(daemon: &Daemon) -> u64 {
     let updates = &daemon.status()["server_windows"]["updates"];
     updates.as_u64().expect("a number")
 }
 
 /// A connection through the proxy of a server's port.
-fn pair(hosts: &Hosts, is_ipv6: bool, port: u16) -> (TcpStream, TcpStream) {
+pub fn pair(hosts: &Hosts, is_ipv6: bool, port: u16) -> (TcpStream, TcpStream) {
     let address = SocketAddr::new(server(is_ipv6), port);
     let listener = listen(&hosts.server, address);
     let near = connect(&hosts.client, address).expect("connected");
     let (far, _) = accept(&listener);
     (near, far)
-}
-
-/// Whether an interface is to leave checksums to what receives (`SIOCETHTOOL`).
-fn set_checksum_offload(host: &Namespace, interface: &str, is_on: bool) {
-    let value = u8::from(is_on);
-    // ETHTOOL_STXCSUM, ETHTOOL_GTXCSUM
-    host.sh(&format!(
-        "python3 -c '
-import array, fcntl, socket, struct
-s = socket.socket()
-def call(command, value):
-    words = array.array(\"I\", [command, value])
-    at = words.buffer_info()[0]
-    fcntl.ioctl(s, 0x8946, struct.pack(\"16sP16x\", b\"{interface}\", at))
-    return words[1]
-call(0x17, {value})
-assert call(0x16, 9) == {value}
-'"
-    ));
 }
 
 fn segments_with_their_windows_set_have_right_checksums() {
@@ -114,43 +92,23 @@ fn segments_with_their_windows_set_have_right_checksums() {
     let (daemon, _radio, rate) = start_of(&hosts, &[false, true], WIRE);
     rate.store(200_000_000, Relaxed);
     let mut port = 5_650;
-    for is_on in [true, false] {
-        set_checksum_offload(&hosts.proxy, "wan0", is_on);
+    for offload in Offload::combinations() {
+        offload.set(&hosts.proxy, "wan0");
+        offload.set(&hosts.server, "s0");
         for is_ipv6 in [false, true] {
             port += 1;
             let (near, far) = pair(&hosts, is_ipv6, port);
             wait_for_actuator(&daemon, "wire");
             let before = updates(&daemon);
-            exchange(&near, &far, 8_000_000);
+            exchange(&near, &far, 2_000_000);
             drop((near, far));
-            assert!(updates(&daemon) > before, "offload {is_on}, IPv6 {is_ipv6}");
+            assert!(updates(&daemon) > before, "{offload:?}, IPv6 {is_ipv6}");
             daemon.wait_until("it has gone", || daemon.status()["connections"] == 0);
         }
     }
     assert!(daemon.status()["server_windows"]["actuator_error"].is_null());
     assert_eq!(counter(&hosts.server, "TcpInCsumErrors"), 0);
     assert_eq!(daemon.count("resets"), 0);
-}
-
-fn ends_without_timestamps_or_scaling_have_their_windows_set() {
-    let test = "ends_without_timestamps_or_scaling_have_their_windows_set";
-    let Some(hosts) = Hosts::try_new(test) else {
-        return;
-    };
-    let (daemon, _radio, rate) = start(&hosts, WIRE);
-    rate.store(200_000_000, Relaxed);
-    for (timestamps, scaling, port) in [(0, 1, 5_661), (1, 0, 5_662), (0, 0, 5_663)] {
-        hosts.server.sh(&format!(
-            "sysctl -qw net.ipv4.tcp_timestamps={timestamps} net.ipv4.tcp_window_scaling={scaling}"
-        ));
-        let (near, far) = pair(&hosts, false, port);
-        wait_for_actuator(&daemon, "wire");
-        let before = updates(&daemon);
-        exchange(&near, &far, 4_000_000);
-        assert!(updates(&daemon) > before);
-        drop((near, far));
-        daemon.wait_until("it has gone", || daemon.status()["connections"] == 0);
-    }
 }
 
 fn windows_that_are_closed_at_the_wire_lose_no_byte() {
@@ -253,7 +211,7 @@ fn a_ue_that_has_ended_its_direction_receives_all() {
 }
 
 /// The links by which programs of a process are at the egress of interfaces.
-fn links(pid: u32) -> BTreeSet<u32> {
+pub fn links(pid: u32) -> BTreeSet<u32> {
     let folder = std::fs::read_dir(format!("/proc/{pid}/fdinfo")).expect("its descriptors");
     let ids = folder.filter_map(|entry| {
         let text = std::fs::read_to_string(entry.ok()?.path()).ok()?;
@@ -265,7 +223,7 @@ fn links(pid: u32) -> BTreeSet<u32> {
 }
 
 /// All of this machine's.
-fn at_interfaces() -> BTreeSet<u32> {
+pub fn at_interfaces() -> BTreeSet<u32> {
     LinkInfoIter::default()
         .filter(|link| matches!(link.info, LinkTypeInfo::Tcx(_)))
         .map(|link| link.id)

@@ -91,3 +91,15 @@ fn must_pass_unmarked(daemon: &Daemon, verdict: &str) {
         is_unmarked && now.0 > before.0 + 100
     });
 }
+
+/// The interface towards the UEs, with another index, once it has gone.
+fn make_ran0(hosts: &Hosts) {
+    hosts.proxy.sh(&format!(
+        "ip link add ran0 type veth peer name c0 netns {}\n\
+         ip addr add 10.45.0.1/24 dev ran0; ip link set ran0 up",
+        hosts.client.pid()
+    ));
+    hosts.client.sh(
+        "ip link set c0 up; ip addr add 10.45.0.2/24 dev c0; ip route add default via 10.45.0.1",
+    );
+}

@@ -10,6 +10,7 @@
 
 pub mod daemon;
 pub mod datagrams;
+pub mod offload;
 pub mod radio;
 pub mod traffic;
 

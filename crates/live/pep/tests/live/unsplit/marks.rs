@@ -5,8 +5,14 @@ use crate::Test;
 use crate::lifecycle::transfer;
 use crate::support::daemon::{TRANSPARENT, write_config};
 use crate::support::datagrams::{Arrivals, Datagrams, Ecn, Flow};
+use crate::support::offload::Offload;
+use crate::support::server;
+use crate::support::traffic::{accept, connect, listen, receive};
 use rustix::process::Signal;
+use std::io::Write;
+use std::net::{Shutdown, SocketAddr};
 use std::sync::atomic::Ordering::Relaxed;
+use testing::pattern;
 
 pub const TESTS: &[Test] = &[
     (
@@ -36,6 +42,10 @@ pub const TESTS: &[Test] = &[
     (
         "a_reload_ends_marks_and_begins_again",
         a_reload_ends_marks_and_begins_again,
+    ),
+    (
+        "marks_have_right_checksums_with_any_offload",
+        marks_have_right_checksums_with_any_offload,
     ),
 ];
 
@@ -248,4 +258,63 @@ fn a_reload_ends_marks_and_begins_again() {
         daemon.log().contains("this key needs --upgrade")
     });
     assert_eq!(unsplit(&daemon)["mode"], "mark");
+}
+
+/// Checksums that are complete, to be completed, of super-packets and of their segments; TCP and UDP, both families.
+fn marks_have_right_checksums_with_any_offload() {
+    let Some(hosts) = Hosts::try_new("marks_have_right_checksums_with_any_offload") else {
+        return;
+    };
+    // segments of any connection may be marked
+    for family in ["ip", "ip6"] {
+        hosts.server.sh(&format!(
+            "nft 'add table {family} e; add chain {family} e o {{ type filter hook output priority 0; }}; \
+             add rule {family} e o meta l4proto tcp {family} ecn set ect1'"
+        ));
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let _radio = radio(folder.path());
+    let daemon = start_alone(&hosts, folder, &format!("{ALONE}{MARK}"), &[]);
+    for (offload, number) in Offload::of_both_directions().zip(0_u16..) {
+        for (host, interface) in [
+            (&hosts.server, "s0"),
+            (&hosts.proxy, "ran0"),
+            (&hosts.client, "c0"),
+        ] {
+            offload.set(host, interface);
+        }
+        // both families with each of the two
+        let is_ipv6 = number.count_ones() & 1 == 1;
+        must_mark(&hosts, &daemon, 5_751 + number, is_ipv6);
+    }
+    for name in ["TcpInCsumErrors", "UdpInCsumErrors", "IpInHdrErrors"] {
+        assert_eq!(crate::wire::counter(&hosts.client, name), 0, "{name}");
+    }
+    assert_eq!(unsplit(&daemon)["unwritten_marks"], 0);
+}
+
+/// Datagrams and a download that passes by, each until some of it is marked.
+fn must_mark(hosts: &Hosts, daemon: &Daemon, port: u16, is_ipv6: bool) {
+    let arrivals = Arrivals::count(hosts, &[port]);
+    let flow = Datagrams::heavy(port, Ecn::Ect1).of(is_ipv6).start(hosts);
+    testing::wait_until("it is marked", || arrivals.with(port, Ecn::Ce) > 20);
+    drop(flow);
+    drop(arrivals);
+    hosts.client.sh("nft delete table inet t");
+    let marked = || packets(daemon, "marked_l4s");
+    let before = marked();
+    let address = SocketAddr::new(server(is_ipv6), port);
+    let listener = listen(&hosts.server, address);
+    let near = connect(&hosts.client, address).expect("connected");
+    let (mut far, _) = accept(&listener);
+    std::thread::scope(|scope| {
+        let receives = scope.spawn(|| receive(&near).expect("received"));
+        let mut sent = 0;
+        while sent < 300_000 || marked() == before {
+            far.write_all(&pattern(sent, 100_000)).expect("sent");
+            sent += 100_000;
+        }
+        far.shutdown(Shutdown::Write).expect("shut");
+        assert_eq!(receives.join().expect("no panic"), sent);
+    });
 }

@@ -26,6 +26,10 @@ pub const TESTS: &[Test] = &[
         a_device_that_is_taken_away_comes_back,
     ),
     (
+        "an_interface_that_comes_back_is_held_at_again",
+        an_interface_that_comes_back_is_held_at_again,
+    ),
+    (
         "a_reload_begins_to_hold_and_ends_it",
         a_reload_begins_to_hold_and_ends_it,
     ),
@@ -159,6 +163,32 @@ fn a_device_that_is_taken_away_comes_back() {
     });
     daemon.wait_until("all is well", || unsplit(&daemon)["error"].is_null());
     drop(socket);
+}
+
+fn an_interface_that_comes_back_is_held_at_again() {
+    let Some(hosts) = Hosts::try_new("an_interface_that_comes_back_is_held_at_again") else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_radio, queues) = radio_of(folder.path(), RATE, [LONG, LONG]);
+    let socket = receiver(&hosts, BULK, false);
+    let daemon = holding(&hosts, HOLD, folder, 2);
+    hosts.proxy.sh("ip link del ran0");
+    daemon.wait_until("it has gone", || unsplit(&daemon)["error"].is_string());
+    make_ran0(&hosts);
+    daemon.wait_until("all is well", || unsplit(&daemon)["error"].is_null());
+    let from = sender(&hosts, false);
+    let to = (client(false), BULK);
+    daemon.wait_until("packets wait again", || {
+        from.send_to(&datagram(0), to).expect("sent");
+        number(&daemon, "waiting_bytes") > 0
+    });
+    for queue in &*queues {
+        queue.store(0, Relaxed);
+    }
+    let passed = number(&daemon, "passed");
+    daemon.wait_until("and go on", || number(&daemon, "passed") > passed);
+    received(&socket);
 }
 
 fn a_reload_begins_to_hold_and_ends_it() {

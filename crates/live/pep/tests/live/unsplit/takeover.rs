@@ -8,6 +8,8 @@ use crate::support::datagrams::{Arrivals, Datagrams, Ecn};
 use kernel_marker::{Marker, Settings};
 use rustix::process::Signal;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 pub const TESTS: &[Test] = &[
     (
@@ -36,6 +38,10 @@ pub const TESTS: &[Test] = &[
     (
         "an_upgrade_drops_nothing_and_the_successor_marks",
         an_upgrade_drops_nothing_and_the_successor_marks,
+    ),
+    (
+        "ues_beyond_max_ues_pass_until_there_is_room",
+        ues_beyond_max_ues_pass_until_there_is_room,
     ),
     (
         "an_upgrade_cannot_end_the_splitting",
@@ -217,14 +223,7 @@ fn an_interface_that_comes_back_is_marked_at_again() {
     let (daemon, _radio, arrivals) = marking(&hosts);
     hosts.proxy.sh("ip link del ran0");
     daemon.wait_until("it has gone", || unsplit(&daemon)["error"].is_string());
-    hosts.proxy.sh(&format!(
-        "ip link add ran0 type veth peer name c0 netns {}\n\
-         ip addr add 10.45.0.1/24 dev ran0; ip link set ran0 up",
-        hosts.client.pid()
-    ));
-    hosts.client.sh(
-        "ip link set c0 up; ip addr add 10.45.0.2/24 dev c0; ip route add default via 10.45.0.1",
-    );
+    make_ran0(&hosts);
     daemon.wait_until("the program is there", || {
         unsplit(&daemon)["error"].is_null()
     });
@@ -308,4 +307,44 @@ fn an_upgrade_cannot_end_the_splitting() {
     assert_eq!(traces(&hosts), before);
     transfer(&hosts, 5_605);
     assert_eq!(old.count("accepted"), 1);
+}
+
+/// Two UEs, of which one has a place.
+fn ues_beyond_max_ues_pass_until_there_is_room() {
+    let Some(hosts) = Hosts::try_new("ues_beyond_max_ues_pass_until_there_is_room") else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let has_left = Arc::new(AtomicBool::new(false));
+    let left = Arc::clone(&has_left);
+    let ues = [client(false), client(true)];
+    let _radio = Radio::start(&folder.path().join("radio"), move |n, at| {
+        let there = usize::from(left.load(Relaxed));
+        let mut report = report(&ues[there..], n, at, 2 * RATE);
+        for ue in &mut report.ues {
+            ue.rlc_queue_bytes = Bytes::new(QUEUE);
+        }
+        report
+    });
+    let config = format!("{ALONE}{MARK}max-ues = 1\n");
+    let daemon = start_alone(&hosts, folder, &config, &[]);
+    daemon.wait_until("one has no place", || {
+        let unsplit = unsplit(&daemon);
+        unsplit["ues"] == 1 && unsplit["left_out"].as_u64() > Some(0)
+    });
+    let arrivals = Arrivals::count(&hosts, &[PORT, PORT + 1]);
+    let first = heavy().start(&hosts);
+    testing::wait_until("the first is marked", || arrivals.with(PORT, Ecn::Ce) > 0);
+    let second = Datagrams::heavy(PORT + 1, Ecn::Ect1).of(true).start(&hosts);
+    testing::wait_until("packets of the second arrive", || {
+        arrivals.all(PORT + 1) > 100
+    });
+    assert_eq!(arrivals.with(PORT + 1, Ecn::Ce), 0);
+    drop(first);
+    has_left.store(true, Relaxed);
+    testing::wait_until("the second is marked", || {
+        arrivals.with(PORT + 1, Ecn::Ce) > 0
+    });
+    drop(second);
+    assert_eq!(unsplit(&daemon)["ues"], 1);
 }
