@@ -48,11 +48,11 @@ fn main() -> ExitCode {
     };
     let only = arguments.iter().position(|a| a == "--only");
     let only = only.and_then(|at| arguments.get(at + 1));
-    let kinds = Kind::available();
     for (name, title, measure) in PARTS {
         if only.is_some_and(|only| only != name) {
             continue;
         }
+        let kinds = Kind::available(name);
         let mut table = Table::new(title, &kinds);
         measure(&hosts, &kinds, &mut table);
         table.note(format!("{machine}."));
