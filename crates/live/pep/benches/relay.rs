@@ -161,7 +161,8 @@ const PAGE_HEAD: &str = "\
 Written by `make bench`. One run on one machine of two cores between three network namespaces: client,
 proxy, server; medians of three. All relays carry the same traffic in turns. Ours runs transparently with
 its control, on radio reports of 1 ms that leave the radio wide open; HAProxy *tuned* has `tune.pipesize
-1048576`, `option splice-request` and `option splice-response`. CPU is the relay's own process, user and
+1048576`, `option splice-request` and `option splice-response`; *as the client* it connects from the client's address and
+port too (`source 0.0.0.0 usesrc client`), as ours does. CPU is the relay's own process, user and
 system. Nothing is recorded above a load average of 0.5. Each part states its machine and commit: parts may be of different runs.
 ";
 

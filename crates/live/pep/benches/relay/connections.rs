@@ -137,13 +137,15 @@ fn new_connections(hosts: &Hosts, relay: &Relay, carries: Carries) -> New {
 }
 
 /// Memory (KiB) and descriptors of the relay for an idle connection.
-fn idle(hosts: &Hosts, relay: &Relay, listener: &TcpListener) -> Option<(f64, f64)> {
+fn idle(hosts: &Hosts, relay: &Relay, listener: &TcpListener, bytes: usize) -> Option<(f64, f64)> {
     let pid = relay.pid()?;
     // a few connections first, for what is made only once
-    let warm: Vec<_> = (0..50).map(|_| pair(hosts, relay, listener)).collect();
+    let warm: Vec<_> = (0..50)
+        .map(|_| pair(hosts, relay, listener, bytes))
+        .collect();
     let (memory, fds) = (own_memory(pid), descriptors(pid));
     let pairs: Vec<_> = (0..idle_connections())
-        .map(|_| pair(hosts, relay, listener))
+        .map(|_| pair(hosts, relay, listener, bytes))
         .collect();
     std::thread::sleep(Duration::from_millis(300));
     let n = pairs.len() as f64;
@@ -153,14 +155,20 @@ fn idle(hosts: &Hosts, relay: &Relay, listener: &TcpListener) -> Option<(f64, f6
     Some((memory, fds))
 }
 
-/// A connection that has carried a byte each way.
-fn pair(hosts: &Hosts, relay: &Relay, listener: &TcpListener) -> (TcpStream, TcpStream) {
+/// A connection that has carried so many bytes each way.
+fn pair(
+    hosts: &Hosts,
+    relay: &Relay,
+    listener: &TcpListener,
+    bytes: usize,
+) -> (TcpStream, TcpStream) {
     let mut near = connect(&hosts.client, relay.target(IDLE_PORT)).expect("connected");
     let (mut far, _) = accept(listener);
-    near.write_all(b"x").expect("sent");
-    far.read_exact(&mut [0]).expect("received");
-    far.write_all(b"x").expect("sent");
-    near.read_exact(&mut [0]).expect("received");
+    let mut payload = vec![0; bytes];
+    near.write_all(&payload).expect("sent");
+    far.read_exact(&mut payload).expect("received");
+    far.write_all(&payload).expect("sent");
+    near.read_exact(&mut payload).expect("received");
     (near, far)
 }
 
@@ -235,18 +243,26 @@ pub fn measure(hosts: &Hosts, kinds: &[Kind], table: &mut Table) {
     });
     table.row("1-byte ping-pong, us, median", medians);
     table.row("1-byte ping-pong, us, 99th percentile", of_all(tails));
-    let both: Vec<Option<(f64, f64)>> = kinds
-        .iter()
-        .map(|kind| {
+    let all_idle = |bytes| {
+        let of = |kind: &Kind| {
             let relay = Relay::start(*kind, hosts, IDLE_PORT);
             drain(&idle_listener);
-            idle(hosts, &relay, &idle_listener)
-        })
-        .collect();
-    let memory = both.iter().map(|b| b.map(|(memory, _)| memory)).collect();
+            idle(hosts, &relay, &idle_listener, bytes)
+        };
+        let (memory, descriptors): (Vec<_>, Vec<_>) =
+            kinds.iter().map(|kind| of(kind).unzip()).unzip();
+        (memory, descriptors)
+    };
+    let (memory, descriptors) = all_idle(1);
     table.row("own memory of an idle connection, KiB", memory);
-    let fds = both.iter().map(|b| b.map(|(_, fds)| fds)).collect();
-    table.row("descriptors of an idle connection", fds);
+    table.row("descriptors of an idle connection", descriptors);
+    let (memory, _) = all_idle(EXCHANGE);
+    table.row("own memory after a request and an answer, KiB", memory);
+    table.note(format!(
+        "Idle connections: {}, for which descriptors suffice; a byte, or a request and an answer of {EXCHANGE} bytes, \
+         have passed on each.",
+        idle_connections()
+    ));
 }
 
 /// Idle connections at the most, of [`IDLE`], for which descriptors suffice here.
