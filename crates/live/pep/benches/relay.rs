@@ -53,11 +53,11 @@ fn main() -> ExitCode {
     };
     let only = arguments.iter().position(|a| a == "--only");
     let only = only.and_then(|at| arguments.get(at + 1));
-    let kinds = Kind::available();
     for (name, title, measure) in PARTS {
         if only.is_some_and(|only| only != name) {
             continue;
         }
+        let kinds = Kind::available(name);
         let mut table = Table::new(title, &kinds);
         measure(&hosts, &kinds, &mut table);
         table.note(format!("{machine}."));
@@ -167,7 +167,8 @@ const PAGE_HEAD: &str = "\
 Written by `make bench`. One run on one machine of two cores between three network namespaces: client,
 proxy, server; medians of three. All relays carry the same traffic in turns. Ours runs transparently with
 its control, on radio reports of 1 ms that leave the radio wide open; HAProxy *tuned* has `tune.pipesize
-1048576`, `option splice-request` and `option splice-response`. CPU is the relay's own process, user and
+1048576`, `option splice-request` and `option splice-response`; *as the client* it connects from the client's address and
+port too (`source 0.0.0.0 usesrc client`), as ours does. CPU is the relay's own process, user and
 system. Nothing is recorded above a load average of 0.5. Each part states its machine and commit: parts may be of different runs.
 ";
 

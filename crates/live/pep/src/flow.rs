@@ -10,6 +10,7 @@ mod window;
 
 pub(crate) use window::Window;
 
+use crate::memory::Looked;
 use crate::meters::Meters;
 use crate::registry::{Registry, UeCounters};
 use crate::relay::{Waker, set_receive_buffer};
@@ -56,7 +57,7 @@ pub(crate) struct Flow {
     /// What the server is shown.
     pub(crate) window: Window,
     /// Where its windows are set at the wire.
-    wire: Option<WireSlot>,
+    wire: Option<Box<WireSlot>>,
     /// Wakes the thread that relays it.
     waker: OnceLock<Waker>,
     handling: AtomicU32,
@@ -70,6 +71,8 @@ pub(crate) struct Flow {
     ran_window: AtomicU64,
     /// Held by its pipes and its sockets when last looked at, bytes of kernel memory.
     pub(crate) held: AtomicU64,
+    /// What it had moved then.
+    pub(crate) looked: Looked,
 }
 
 /// A changed share of the memory takes effect if it differs by this part of the former.
@@ -81,7 +84,7 @@ impl Flow {
         ends: Ends,
         sockets: (OwnedFd, OwnedFd),
         window: Window,
-        wire: Option<WireSlot>,
+        wire: Option<Box<WireSlot>>,
     ) -> Self {
         let (ran, wan) = sockets;
         // its buffer has its share from the beginning: the window does not depend on it
@@ -107,12 +110,13 @@ impl Flow {
             is_wide,
             ran_window: AtomicU64::new(0),
             held: AtomicU64::new(0),
+            looked: Looked::default(),
         }
     }
 
     /// Its place where windows are set at the wire, if its are.
     pub(crate) fn wire(&self) -> Option<&WireSlot> {
-        self.wire.as_ref().filter(|wire| wire.is_used())
+        self.wire.as_deref().filter(|wire| wire.is_used())
     }
 
     /// The server has answered, by segments of so many bytes: windows can be closed or not. Where its packets do not

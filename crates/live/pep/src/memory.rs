@@ -13,9 +13,9 @@ use crate::shared::Shared;
 use crate::sys;
 use daemon::clock;
 use std::collections::HashMap;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, TryRecvError};
-use std::sync::{Arc, Weak};
 use std::time::Duration;
 use units::Bytes;
 
@@ -123,7 +123,6 @@ fn low_mark(text: &str, page: usize) -> Option<Bytes> {
 /// dropped.
 pub(crate) fn run(shared: &Shared, workers: &[WorkerHandle], stop: &Receiver<()>) {
     shared.registry.set_governor();
-    let mut governor = Governor::default();
     let mut period = PERIOD;
     let (mut unlogged, mut logged_at) = (0, None);
     loop {
@@ -133,7 +132,7 @@ pub(crate) fn run(shared: &Shared, workers: &[WorkerHandle], stop: &Receiver<()>
             return;
         }
         shared.refresh_wire();
-        let look = governor.look(shared);
+        let look = look(shared);
         period = if look.is_pressed {
             PERIOD_UNDER_PRESSURE
         } else {
@@ -165,11 +164,28 @@ struct Look {
     is_pressed: bool,
 }
 
-/// Bytes that a flow has moved, when last looked at.
+/// Bytes that a flow has moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Progress {
     read: u64,
     written: u64,
+}
+
+/// The same, when last looked at.
+#[derive(Debug, Default)]
+pub(crate) struct Looked {
+    read: AtomicU64,
+    written: AtomicU64,
+}
+
+impl Looked {
+    /// As it was then; it is `progress` from now on.
+    fn replace(&self, progress: Progress) -> Progress {
+        Progress {
+            read: self.read.swap(progress.read, Relaxed),
+            written: self.written.swap(progress.written, Relaxed),
+        }
+    }
 }
 
 impl Progress {
@@ -205,43 +221,37 @@ impl Sum {
     }
 }
 
-#[derive(Default)]
-struct Governor {
-    before: HashMap<u64, Progress>,
-}
-
-impl Governor {
-    fn look(&mut self, shared: &Shared) -> Look {
-        let (config, registry) = (shared.config(), &shared.registry);
-        let limits = &config.limits;
-        registry.begin_look();
-        let flows = registry.flows();
-        let flows: Vec<Arc<Flow>> = flows.iter().filter_map(Weak::upgrade).collect();
-        let mut all = Sum::default();
-        let mut ues: HashMap<usize, Sum> = HashMap::new();
-        let mut of_address: HashMap<usize, u64> = HashMap::new();
-        let mut holdings = Vec::with_capacity(flows.len());
-        let mut progresses = HashMap::with_capacity(flows.len());
-        let mut activity = Vec::with_capacity(flows.len());
-        for flow in &flows {
-            let progress = Progress::of(flow);
-            let before = self.before.get(&flow.id).copied().unwrap_or_default();
-            let has_moved = progress != before;
-            // one that held nothing and has moved nothing since is not worth system calls, unless nothing
-            // has ever been read of it: its server may not have answered yet
-            let is_new = progress == Progress::default();
-            let held = if has_moved || is_new || flow.held.load(Relaxed) > 0 {
-                held_by(flow, progress)
-            } else {
-                0
-            };
-            let held_before = flow.held.swap(held, Relaxed);
-            let is_active = has_moved || held > 0;
-            let ue = key(&flow.ue.source);
-            *of_address.entry(key(&flow.ue)).or_default() += held;
-            all.add(held, is_active);
-            ues.entry(ue).or_default().add(held, is_active);
-            activity.push(is_active);
+/// Looks at what each flow holds, and adjusts the shares.
+fn look(shared: &Shared) -> Look {
+    let (config, registry) = (shared.config(), &shared.registry);
+    let limits = &config.limits;
+    registry.begin_look();
+    let flows = registry.live();
+    let mut all = Sum::default();
+    let mut ues: HashMap<usize, Sum> = HashMap::new();
+    let mut of_address: HashMap<usize, u64> = HashMap::new();
+    let mut holdings = Vec::new();
+    let mut activity = Vec::with_capacity(flows.len());
+    for flow in &flows {
+        let progress = Progress::of(flow);
+        let before = flow.looked.replace(progress);
+        let has_moved = progress != before;
+        // one that held nothing and has moved nothing since is not worth system calls, unless nothing
+        // has ever been read of it: its server may not have answered yet
+        let is_new = progress == Progress::default();
+        let held = if has_moved || is_new || flow.held.load(Relaxed) > 0 {
+            held_by(flow, progress)
+        } else {
+            0
+        };
+        let held_before = flow.held.swap(held, Relaxed);
+        let is_active = has_moved || held > 0;
+        let ue = key(&flow.ue.source);
+        *of_address.entry(key(&flow.ue)).or_default() += held;
+        all.add(held, is_active);
+        ues.entry(ue).or_default().add(held, is_active);
+        activity.push(is_active);
+        if held > 0 {
             holdings.push(Holding {
                 flow: flow.id,
                 ue,
@@ -252,28 +262,26 @@ impl Governor {
                     .saturating_sub(before.written)
                     .max(held_before.saturating_sub(held)),
             });
-            progresses.insert(flow.id, progress);
         }
-        self.before = progresses;
-        registry.held.store(all.held, Relaxed);
-        for (_, ue) in registry.ues() {
-            let held = of_address.get(&key(&ue)).copied();
-            ue.held.store(held.unwrap_or(0), Relaxed);
-        }
-        for (flow, is_active) in flows.iter().zip(activity) {
-            let of_ue = ues.get(&key(&flow.ue.source)).copied().unwrap_or_default();
-            let share = of_ue
-                .share(limits.memory_per_ue, is_active)
-                .min(all.share(limits.memory, is_active))
-                .min(config.relay.receive_buffer.get())
-                .max(MIN_SHARE);
-            flow.set_share(registry, u32::try_from(share).unwrap_or(u32::MAX));
-        }
-        let (per_ue, in_all) = (limits.memory_per_ue.get(), limits.memory.get());
-        Look {
-            resets: resets(holdings, per_ue, in_all),
-            is_pressed: all.held > in_all / 2 || ues.values().any(|sum| sum.held > per_ue / 2),
-        }
+    }
+    registry.held.store(all.held, Relaxed);
+    for (_, ue) in registry.ues() {
+        let held = of_address.get(&key(&ue)).copied();
+        ue.held.store(held.unwrap_or(0), Relaxed);
+    }
+    for (flow, is_active) in flows.iter().zip(activity) {
+        let of_ue = ues.get(&key(&flow.ue.source)).copied().unwrap_or_default();
+        let share = of_ue
+            .share(limits.memory_per_ue, is_active)
+            .min(all.share(limits.memory, is_active))
+            .min(config.relay.receive_buffer.get())
+            .max(MIN_SHARE);
+        flow.set_share(registry, u32::try_from(share).unwrap_or(u32::MAX));
+    }
+    let (per_ue, in_all) = (limits.memory_per_ue.get(), limits.memory.get());
+    Look {
+        resets: resets(holdings, per_ue, in_all),
+        is_pressed: all.held > in_all / 2 || ues.values().any(|sum| sum.held > per_ue / 2),
     }
 }
 

@@ -164,6 +164,14 @@ impl Registry {
         self.leave(&flow.ue);
     }
 
+    /// All flows.
+    pub(crate) fn live(&self) -> Vec<Arc<Flow>> {
+        lock(&self.flows)
+            .values()
+            .filter_map(Weak::upgrade)
+            .collect()
+    }
+
     /// All flows, in the order of their numbers, held weakly.
     pub(crate) fn flows(&self) -> Vec<Weak<Flow>> {
         let flows = lock(&self.flows);

@@ -30,7 +30,7 @@ pub(crate) enum WorkerCommand {
 /// Has a connection's worker give it a turn.
 #[derive(Debug)]
 pub(crate) struct Waker {
-    worker: WorkerHandle,
+    worker: Arc<WorkerHandle>,
     key: Key,
     /// The command is on its way.
     is_sent: AtomicBool,
@@ -38,7 +38,7 @@ pub(crate) struct Waker {
 
 impl Waker {
     /// Of a connection of this worker.
-    pub(super) fn new(worker: WorkerHandle, key: Key) -> Self {
+    pub(super) fn new(worker: Arc<WorkerHandle>, key: Key) -> Self {
         Self {
             worker,
             key,
@@ -136,7 +136,7 @@ mod tests {
             index: 1,
             generation: 1,
         };
-        let waker = Waker::new(worker, key);
+        let waker = Waker::new(Arc::new(worker), key);
         for _ in 0..1_000 {
             waker.wake();
         }

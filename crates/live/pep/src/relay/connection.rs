@@ -6,9 +6,11 @@ use super::closing::{Closing, Left};
 use super::credit;
 use super::direction::{Direction, End, Means, Moved, Readiness};
 use super::pipe::{Pipe, PipePool};
+use super::upstream::Upstream;
 use crate::config::Limits;
 use crate::counters::Counters;
 use crate::flow::Flow;
+use crate::listener::USUAL_MSS;
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 use rustix::net::sockopt;
@@ -18,6 +20,11 @@ use units::{Duration, Instant};
 
 /// Between looks at the round-trip time towards the server.
 const RTT_PERIOD: Duration = Duration::from_millis(100);
+/// Sent by a UE, bytes: a request of HTTP or a handshake of TLS has as many.
+const REQUEST: u64 = 64;
+/// What the kernel takes a peer's segments to be at first (`TCP_MSS_DEFAULT`), bytes: as long as no more has come, no
+/// segment has had it estimate anew.
+const FIRST_MSS: u64 = 536;
 
 /// Which socket of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +91,10 @@ pub(super) struct Connection {
     closing: Option<Closing>,
     /// Bytes that its last turn has moved, both directions together.
     pub(super) moved: usize,
+    /// The control thread has been notified of it.
+    is_announced: bool,
+    /// The socket towards the server sends keepalive probes.
+    has_keepalive: bool,
     /// It stands in the worker's list of those to be given a turn.
     pub(super) is_queued: bool,
     /// It stands in the worker's list of those without a pipe.
@@ -110,6 +121,8 @@ impl Connection {
             has_sent_end: false,
             closing: None,
             moved: 0,
+            is_announced: false,
+            has_keepalive: false,
             is_queued: false,
             is_starved: false,
         }
@@ -236,7 +249,7 @@ impl Connection {
             self.look_at_unsent();
             is_due |= self.follow_window(now);
         }
-        let is_young = read > 0 && !self.flow.is_wide();
+        let is_young = read > 0 && !self.flow.is_wide() && self.flow.meters.received() >= FIRST_MSS;
         if is_young || (has_moved && now.saturating_since(self.rtt_at) >= RTT_PERIOD) {
             self.rtt_at = now;
             self.look_at_wan();
@@ -261,6 +274,37 @@ impl Connection {
         }
         counters.bytes_down.add(down.written as u64);
         counters.bytes_up.add(up.written as u64);
+    }
+
+    /// The control thread is to be notified of it now, once: windows begin to matter, for its UE has sent a request or its
+    /// server more than a segment. A connection that ends before, or carries next to nothing, costs that thread nothing.
+    pub(super) fn begins_to_matter(&mut self) -> bool {
+        let meters = &self.flow.meters;
+        let matters = !self.is_announced
+            && (meters.ran_read.load(Relaxed) >= REQUEST
+                || meters.wan_read.load(Relaxed) > u64::from(USUAL_MSS));
+        self.is_announced |= matters;
+        matters
+    }
+
+    /// The control thread has been notified of it.
+    pub(super) fn is_announced(&self) -> bool {
+        self.is_announced
+    }
+
+    /// The server has answered, and its segments are so large: what windows can be is known.
+    pub(super) fn learn_windows(&self) {
+        let flow = &self.flow;
+        if let Some(info) = flow.meters.wan_rtt.sample(&flow.wan) {
+            flow.is_established(info.snd_mss, credit::can_close(info.rcv_wscale));
+        }
+    }
+
+    /// Has the socket towards the server send keepalive probes, once; that towards the UE has them of the listener.
+    pub(super) fn keep_alive(&mut self, upstream: &Upstream) {
+        if self.is_established && !std::mem::replace(&mut self.has_keepalive, true) {
+            upstream.keep_alive(&self.flow.wan);
+        }
     }
 
     /// There was no pipe to be had in its last turn.

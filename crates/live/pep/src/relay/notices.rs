@@ -7,7 +7,7 @@
 use crate::control::ControlEvent;
 use crate::flow::Flow;
 use daemon::Seats;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Weak};
 
@@ -36,8 +36,6 @@ impl Channel {
 struct Backlog<T> {
     opened: BTreeMap<u64, T>,
     closed: VecDeque<u64>,
-    /// Flows that live and whose beginning was sent.
-    announced: BTreeSet<u64>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -51,7 +49,6 @@ impl<T> Default for Backlog<T> {
         Self {
             opened: BTreeMap::new(),
             closed: VecDeque::new(),
-            announced: BTreeSet::new(),
         }
     }
 }
@@ -61,9 +58,9 @@ impl<T> Backlog<T> {
         self.opened.insert(id, flow);
     }
 
+    /// Of a flow that was opened.
     fn closed(&mut self, id: u64) {
-        // one whose server has never answered was not opened
-        if self.opened.remove(&id).is_none() && self.announced.remove(&id) {
+        if self.opened.remove(&id).is_none() {
             self.closed.push_back(id);
         }
     }
@@ -72,7 +69,6 @@ impl<T> Backlog<T> {
         let closed = self.closed.pop_front().map(Notice::Closed);
         closed.or_else(|| {
             let (id, flow) = self.opened.pop_first()?;
-            self.announced.insert(id);
             Some(Notice::Opened(id, flow))
         })
     }
@@ -97,16 +93,15 @@ impl Notices {
         }
     }
 
-    /// A flow's server has answered.
+    /// A flow's windows begin to matter. The control thread is notified at once.
     pub(super) fn opened(&mut self, flow: &Arc<Flow>) {
         self.backlog.opened(flow.id, Arc::downgrade(flow));
         self.send();
     }
 
-    /// A flow has ended that may have been opened.
+    /// A flow has ended that was opened. The control thread is notified with the next [`Self::send`].
     pub(super) fn closed(&mut self, id: u64) {
         self.backlog.closed(id);
-        self.send();
     }
 
     /// Some wait for a seat.
@@ -134,6 +129,7 @@ impl Notices {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::collections::BTreeSet;
     use std::sync::mpsc;
 
     /// Ten times as many flows come and go as there are places, and the control thread takes nothing.
@@ -152,9 +148,8 @@ mod tests {
             open(worker, id);
             if id >= LIVE {
                 worker.closed(id - LIVE);
+                worker.send();
             }
-            // one whose server never answered
-            worker.closed(u64::MAX - id);
             assert!(worker.backlog.len() <= 2 * LIVE as usize);
         }
         // what is taken makes room, and all that ended is announced once, if its beginning was

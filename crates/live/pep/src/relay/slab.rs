@@ -72,6 +72,13 @@ impl<T> Slab<T> {
         self.places.len() - self.free.len()
     }
 
+    /// All values, to be changed.
+    pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.places
+            .iter_mut()
+            .filter_map(|place| place.tenant.as_mut())
+    }
+
     /// All values.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Key, &T)> {
         self.places.iter().enumerate().filter_map(|(index, place)| {
@@ -97,6 +104,10 @@ mod tests {
         assert_eq!((a.index, slab.len()), (b.index, 1));
         assert!(slab.get_mut(a).is_none() && slab.remove(a).is_none());
         assert_eq!(slab.get_mut(b), Some(&mut 'b'));
-        assert_eq!(slab.iter().count(), 1);
+        slab.values_mut().for_each(|value| *value = 'c');
+        assert_eq!(
+            slab.iter().map(|(_, value)| *value).collect::<String>(),
+            "c"
+        );
     }
 }

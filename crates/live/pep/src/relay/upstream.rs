@@ -37,7 +37,7 @@ pub(crate) struct Opened {
     /// The receive buffer is locked, so that the window is ours to set.
     pub(crate) is_locked: bool,
     /// Where windows are set at the wire.
-    pub(crate) wire: Option<WireSlot>,
+    pub(crate) wire: Option<Box<WireSlot>>,
 }
 
 /// A young connection's buffer has room for so many times what it is offered: with each packet the kernel keeps
@@ -127,11 +127,18 @@ impl Upstream {
         Err(Errno::ADDRINUSE.into())
     }
 
+    /// Has a socket send keepalive probes: not before its connection has lasted, for many do not.
+    pub(super) fn keep_alive(&self, socket: &OwnedFd) {
+        // a socket that has just been closed by its peer may refuse: it needs none
+        let _ = set_keepalive(socket, &self.keepalive);
+    }
+
     /// A place for a socket whose windows are set at the wire; without one they are set as where that cannot be.
-    fn at_wire(&self, socket: &OwnedFd, young: u32) -> Option<WireSlot> {
+    fn at_wire(&self, socket: &OwnedFd, young: u32) -> Option<Box<WireSlot>> {
         let taken = self.wire.as_ref()?.take(socket, young);
         taken
             .inspect_err(|error| tracing::debug!(%error, "no window at the wire"))
+            .map(Box::new)
             .ok()
     }
 
@@ -191,7 +198,6 @@ impl Upstream {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let socket = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
         sockopt::set_tcp_nodelay(&socket, true)?;
-        set_keepalive(&socket, &self.keepalive)?;
         prepare_end(&socket)?;
         if self.onward.mark != 0 {
             sys::set_mark(&socket, self.onward.mark)?;

@@ -47,7 +47,7 @@ pub(crate) struct Worker {
     notices: Option<Notices>,
     epoll: OwnedFd,
     wake: Arc<OwnedFd>,
-    handle: WorkerHandle,
+    handle: Arc<WorkerHandle>,
     commands: Receiver<WorkerCommand>,
     listeners: Arc<Vec<Listener>>,
     is_accepting: bool,
@@ -86,7 +86,7 @@ impl Worker {
             shared,
             epoll,
             wake,
-            handle: handle.clone(),
+            handle: Arc::new(handle.clone()),
             commands,
             listeners: Arc::default(),
             is_accepting: false,
@@ -122,11 +122,11 @@ impl Worker {
             }
             self.serve_queue();
             self.serve_starved();
-            if let Some(notices) = &mut self.notices {
-                notices.send();
-            }
             if self.now.saturating_since(self.swept_at) >= SWEEP {
                 self.sweep();
+            }
+            if let Some(notices) = &mut self.notices {
+                notices.send();
             }
             if self.is_over() {
                 return;
@@ -187,28 +187,48 @@ impl Worker {
     fn serve_queue(&mut self) {
         let mut round = self.queue.begin();
         while let Some(key) = self.queue.next(&mut round) {
-            let Some(connection) = self.connections.get_mut(key) else {
+            let Some((next, moved)) = self.give_turn(key) else {
                 continue;
             };
-            connection.is_queued = false;
-            let mut means = Means {
-                pipes: &mut self.pipes,
-                registry: &self.shared.registry,
-                limits: &self.config.limits,
-            };
-            let next = connection.advance(&mut means, &self.shared.counters, self.now);
-            round.has_moved(connection.moved);
+            round.has_moved(moved);
             match next {
                 Next::Wait => self.note_if_starved(key),
-                Next::Again => {
-                    connection.is_queued = true;
-                    self.queue.goes_on(key);
-                }
-                Next::Established => self.on_established(key),
+                Next::Again => self.queue.goes_on(key),
+                // the turn has gone on
+                Next::Established => {}
                 Next::Closing => self.on_closing(key),
                 over @ (Next::Finished | Next::Reset(_)) => self.end(key, over),
             }
         }
+    }
+
+    /// Gives a connection its turn: what is next, and bytes that it has moved.
+    fn give_turn(&mut self, key: Key) -> Option<(Next, usize)> {
+        let connection = self.connections.get_mut(key)?;
+        let mut means = Means {
+            pipes: &mut self.pipes,
+            registry: &self.shared.registry,
+            limits: &self.config.limits,
+        };
+        let counters = &self.shared.counters;
+        let mut next = connection.advance(&mut means, counters, self.now);
+        if next == Next::Established {
+            counters.established.one();
+            if self.notices.is_some() && connection.flow.wire().is_some() {
+                // whether its packets pass the program
+                connection.learn_windows();
+            }
+            next = connection.advance(&mut means, counters, self.now);
+        }
+        connection.is_queued = next == Next::Again;
+        if matches!(next, Next::Wait | Next::Again)
+            && let Some(notices) = &mut self.notices
+            && connection.begins_to_matter()
+        {
+            connection.learn_windows();
+            notices.opened(&connection.flow);
+        }
+        Some((next, connection.moved))
     }
 
     /// A connection without a pipe has another turn after a while: no event says when there is one.
@@ -236,21 +256,6 @@ impl Worker {
                 self.enqueue(key);
             }
         }
-    }
-
-    fn on_established(&mut self, key: Key) {
-        if let Some(connection) = self.connections.get_mut(key) {
-            self.shared.counters.established.one();
-            if let Some(notices) = &mut self.notices {
-                let flow = &connection.flow;
-                if let Some(info) = flow.meters.wan_rtt.sample(&flow.wan) {
-                    let can_close = super::credit::can_close(info.rcv_wscale);
-                    flow.is_established(info.snd_mss, can_close);
-                }
-                notices.opened(flow);
-            }
-        }
-        self.enqueue(key);
     }
 
     /// Both directions have ended in order: what was sent is, even if this process ends.
@@ -321,7 +326,9 @@ impl Worker {
             self.shared.registry.closing.fetch_sub(1, Relaxed);
         }
         self.shared.registry.remove(flow);
-        if let Some(notices) = &mut self.notices {
+        if connection.is_announced()
+            && let Some(notices) = &mut self.notices
+        {
             notices.closed(flow.id);
         }
         match how {
@@ -382,6 +389,9 @@ impl Worker {
         for (key, reason) in overdue {
             self.end(key, Next::Reset(reason));
         }
+        for connection in self.connections.values_mut() {
+            connection.keep_alive(&self.upstream);
+        }
         let relieved: Vec<Key> = self
             .connections
             .iter()
@@ -403,6 +413,9 @@ impl Drop for Worker {
         let keys: Vec<Key> = self.connections.iter().map(|(key, _)| key).collect();
         for key in keys {
             self.end(key, Next::Reset(ResetReason::Stop));
+        }
+        if let Some(notices) = &mut self.notices {
+            notices.send();
         }
     }
 }

@@ -28,6 +28,10 @@ pub const TESTS: &[Test] = &[
         without_bpf_the_kernels_own_is_paced,
     ),
     ("metrics_have_each_ue", metrics_have_each_ue),
+    (
+        "a_connection_is_controlled_once_it_carries_something",
+        a_connection_is_controlled_once_it_carries_something,
+    ),
 ];
 
 /// A pause of the radio's thread on a busy machine is no silence.
@@ -434,4 +438,38 @@ pub fn get(hosts: &Hosts, request: &str) -> String {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("received");
     answer
+}
+
+/// One that carries next to nothing costs the control thread nothing.
+fn a_connection_is_controlled_once_it_carries_something() {
+    let Some(hosts) = Hosts::try_new("a_connection_is_controlled_once_it_carries_something") else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let rate = Arc::new(AtomicU64::new(100_000_000));
+    let _radio = radio(&folder.path().join("radio"), &rate);
+    let daemon = Daemon::start_in(&hosts.proxy, folder, &config(NEVER_PLAIN), &[]);
+    daemon.wait_until("it follows", || {
+        daemon.status()["control"]["cells"][0]["state"] == "following"
+    });
+    let (address, listener) = server_at(&hosts, 5_410);
+    let pair = || {
+        let near = connect(&hosts.client, address).expect("connected");
+        (near, accept(&listener).0)
+    };
+    let handling = |at: usize| {
+        let flows = pep::flows(&daemon.path("pep.sock")).expect("it answers");
+        flows[at]["handling"].clone()
+    };
+    let (mut first, mut far) = pair();
+    far.write_all(b"x").expect("sent");
+    first.read_exact(&mut [0]).expect("received");
+    let (mut second, _far) = pair();
+    second.write_all(&[0; 64]).expect("sent");
+    daemon.wait_until("a request has come", || handling(1) == "controlled");
+    assert_eq!(handling(0), "plain");
+    far.write_all(&[0; 2_000]).expect("sent");
+    daemon.wait_until("more than a segment has come", || {
+        handling(0) == "controlled"
+    });
 }

@@ -36,6 +36,10 @@ pub const TESTS: &[Test] = &[
         "a_client_that_vanishes_is_noticed",
         a_client_that_vanishes_is_noticed,
     ),
+    (
+        "a_server_that_vanishes_is_noticed",
+        a_server_that_vanishes_is_noticed,
+    ),
     ("a_radio_that_stalls_goes_on", a_radio_that_stalls_goes_on),
     (
         "a_storm_of_connections_passes",
@@ -238,12 +242,28 @@ fn connections_beyond_the_limit_pass_by() {
     );
 }
 
+const KEEPALIVE: &str = "[keepalive]\nidle = \"1 s\"\ninterval = \"1 s\"\nprobes = 1\n";
+
+/// The socket towards it has its probes some time after the connection was opened.
+fn a_server_that_vanishes_is_noticed() {
+    let Some(hosts) = Hosts::try_new("a_server_that_vanishes_is_noticed") else {
+        return;
+    };
+    let daemon = Daemon::start(&hosts.proxy, &split(KEEPALIVE));
+    let (address, listener) = server_at(&hosts, 5_310);
+    let mut near = connect(&hosts.client, address).expect("connected");
+    let _far = accept(&listener);
+    hosts.server.sh("ip link set s0 down");
+    assert!(near.read(&mut [0]).is_err(), "the UE's connection ends");
+    daemon.wait_until("it is counted", || daemon.count("resets") == 1);
+    assert_eq!(daemon.status()["connections"], 0);
+}
+
 fn a_client_that_vanishes_is_noticed() {
     let Some(hosts) = Hosts::try_new("a_client_that_vanishes_is_noticed") else {
         return;
     };
-    let keepalive = "[keepalive]\nidle = \"1 s\"\ninterval = \"1 s\"\nprobes = 1\n";
-    let daemon = Daemon::start(&hosts.proxy, &split(keepalive));
+    let daemon = Daemon::start(&hosts.proxy, &split(KEEPALIVE));
     let (address, listener) = server_at(&hosts, 5_307);
     let _near = connect(&hosts.client, address).expect("connected");
     let (mut far, _) = accept(&listener);

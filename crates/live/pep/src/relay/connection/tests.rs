@@ -8,6 +8,42 @@ use rustix::io::{ioctl_fionbio, ioctl_fionread};
 use std::io::Write as _;
 use units::Bytes;
 
+/// Which the control thread is notified of.
+#[test]
+fn windows_matter_with_a_request_or_more_than_a_segment_of_the_server() {
+    let segment = u64::from(USUAL_MSS);
+    for (up, down, matters) in [
+        (0, 0, false),
+        (REQUEST - 1, segment, false),
+        (REQUEST, 0, true),
+        (0, segment + 1, true),
+    ] {
+        let (flow, _server) = crate::flow::connected();
+        let mut connection = Connection::new(Arc::clone(&flow), Instant::ZERO);
+        flow.meters.ran_read.store(up, Relaxed);
+        flow.meters.wan_read.store(down, Relaxed);
+        assert_eq!(connection.begins_to_matter(), matters, "{up} and {down}");
+        assert_eq!(connection.is_announced(), matters);
+        assert!(!connection.begins_to_matter(), "once");
+    }
+}
+
+#[test]
+fn a_connection_that_lasts_sends_keepalive_probes_to_its_server() {
+    let text = "mode = \"explicit\"\ncontrol = \"split\"\n[explicit]\nlisten = \"127.0.0.1:7700\"\n\
+                upstream = \"127.0.0.1:7701\"\n";
+    let config = crate::config::Config::parse("f", text).expect("valid");
+    let upstream = Upstream::new(&config, None);
+    let (flow, _server) = crate::flow::connected();
+    let mut connection = Connection::new(Arc::clone(&flow), Instant::ZERO);
+    let sends = || sockopt::socket_keepalive(&flow.wan).expect("of a socket");
+    connection.keep_alive(&upstream);
+    assert!(!sends(), "its server has not answered");
+    connection.is_established = true;
+    connection.keep_alive(&upstream);
+    assert!(sends());
+}
+
 const HOUR: Duration = Duration::from_secs(3_600);
 
 fn limits(half_closed: Duration, idle: Duration) -> Limits {
@@ -53,7 +89,7 @@ fn a_read_while_the_window_is_closed_takes_no_more_than_what_was_judged() {
     let mut connection = Connection::new(Arc::clone(&flow), Instant::ZERO);
     // nothing may come, and the server has ten segments left
     flow.window.decide(rapid::WanWindow::Budget(Bytes::ZERO));
-    let left = Bytes::new(10 * u64::from(crate::listener::USUAL_MSS));
+    let left = Bytes::new(10 * u64::from(USUAL_MSS));
     flow.window
         .has_shown(Instant::ZERO, Change::Credit(left), 0);
     let mut sent = 0;
@@ -86,7 +122,7 @@ fn a_window_is_relieved_as_the_rule_has_it_from_when_the_kernel_was_made_to_clos
     assert!(!connection.relieve(just_before));
     assert_eq!(flow.window.take_due(), None);
     assert!(connection.relieve(closed + max_closed));
-    let least = u64::from(crate::listener::USUAL_MSS) * edge::ShownWindow::default().min_window;
+    let least = u64::from(USUAL_MSS) * edge::ShownWindow::default().min_window;
     let due = Some(Change::Credit(Bytes::new(least)));
     assert_eq!(flow.window.take_due(), due);
 }
@@ -164,7 +200,7 @@ fn with_a_credit_due() -> (
     connection.follow_window(Instant::ZERO);
     assert!(connection.is_shut && flow.window.is_closed());
     let unread = ioctl_fionread(&flow.wan).expect("counted");
-    let least = 2 * u64::from(crate::listener::USUAL_MSS);
+    let least = 2 * u64::from(USUAL_MSS);
     flow.window
         .decide(rapid::WanWindow::Budget(Bytes::new(unread + least)));
     let due = connection.prepare_window(Instant::ZERO).expect("due");
@@ -214,6 +250,16 @@ fn a_credit_is_bounded_again_before_what_was_read_is_handed_on() {
     while server.write(&[7; 65_536]).is_ok() {}
     let come = ioctl_fionread(&flow.wan).expect("counted");
     // in units of the window's scale
-    let credit = 2 * u64::from(crate::listener::USUAL_MSS) + 256;
+    let credit = 2 * u64::from(USUAL_MSS) + 256;
     assert!(come <= credit, "{come} bytes");
+}
+
+/// What each idle connection takes for itself: an allocation, and a place in the worker's list.
+#[test]
+fn a_connection_takes_little_memory() {
+    let (flow, connection) = (size_of::<Flow>(), size_of::<Connection>());
+    assert!(
+        flow <= 344 && connection <= 144,
+        "{flow} and {connection} bytes"
+    );
 }

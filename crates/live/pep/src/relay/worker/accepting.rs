@@ -137,7 +137,7 @@ impl Worker {
         self.shared.registry.add(&flow);
         let connection = Connection::new(Arc::clone(&flow), self.now);
         let key = self.connections.insert(connection);
-        flow.set_waker(Waker::new(self.handle.clone(), key));
+        flow.set_waker(Waker::new(Arc::clone(&self.handle), key));
         let flags =
             EventFlags::IN | EventFlags::PRI | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
         for (side, socket) in [(Side::Ran, &flow.ran), (Side::Wan, &flow.wan)] {
