@@ -239,6 +239,7 @@ test("flows are added and removed, and the focus stays", async ({ page }) => {
   await page.getByRole("button", { name: "Add a flow" }).click();
   await expect(page).toHaveURL(/flow=short/);
   const app = page.getByRole("combobox", { name: "Flow 3: application" });
+  await app.focus();
   await app.selectOption("voip");
   await expect(app).toBeFocused();
   await expect(page.getByRole("combobox", { name: "Flow 3: congestion control" })).toBeDisabled();

@@ -45,7 +45,8 @@ function slider(
     const unit = 10 ** Math.max(0, Math.floor(Math.log10(exact)) - 1);
     return Math.min(max, Math.max(min, Math.round(exact / unit) * unit));
   };
-  const shown = h("output");
+  // no <output>: that would be what the label names
+  const shown = h("span", { class: "value", "aria-hidden": "true" });
   const input = h("input", {
     type: "range",
     min: isLog ? 0 : min,
