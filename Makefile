@@ -1,6 +1,6 @@
 # Two commands do everything: `make demo` and `make test`. Both install what is missing.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build build web web-test python python-test wheel demo lab-demo tunnel-demo test fmt-check lint doc deny bench bench-lab bench-faults soak reproduce reproduce-lab properties fuzz traces book clean
+.PHONY: help setup setup-build build web web-test python python-test wheel playground demo lab-demo tunnel-demo test fmt-check lint doc deny bench bench-lab bench-faults soak reproduce reproduce-lab properties fuzz traces book clean
 
 CARGO ?= cargo
 BRIMFUL := target/release/brimful
@@ -55,6 +55,9 @@ wheel: setup  ## the Python package to be installed elsewhere, into target/wheel
 build: web  ## the program: target/release/brimful
 	@[ -x $(BRIMFUL) ] || echo "make: building $(BRIMFUL): the first time that takes minutes"
 	@$(AS_CALLER) $(CARGO) build --release --locked --quiet -p brimful
+
+playground: setup-build  ## the simulator as a page, in target/playground, for any file server
+	@$(AS_CALLER) env CARGO="$(CARGO)" scripts/playground
 
 demo: build  ## the main job on a shipped trace: without and with RAN-aware flow control
 	@scripts/demo

@@ -1,7 +1,7 @@
 // The frame of every page: bar with title, state and theme; messages; what is shown.
 
+import { themeChoice } from "../base/choice";
 import { type Child, fill, h } from "../base/dom";
-import { setTheme, type Theme, theme } from "../base/theme";
 
 /** A page of the dashboard; `end` stops what it does in the background. */
 export interface View {
@@ -62,18 +62,4 @@ export class Page {
     const element = h("div", { class: "message error", role: "alert" }, message, ...more);
     this.show({ element, end: () => {} });
   }
-}
-
-function themeChoice(): HTMLElement {
-  const options: [Theme, string][] = [
-    ["auto", "as the system"],
-    ["light", "light"],
-    ["dark", "dark"],
-  ];
-  const select = h(
-    "select",
-    { onchange: () => setTheme(select.value as Theme) },
-    ...options.map(([value, text]) => h("option", { value, selected: value === theme() }, text)),
-  );
-  return h("label", {}, "Colours", select);
 }

@@ -73,9 +73,14 @@ export function points(raw: RawLine, x: RawAxis): Points {
   return raw.low ? { x: xs, ...out } : { x: xs, y: out.y };
 }
 
+/** All figures as crate report writes them. */
+export interface RawFigures {
+  end: number;
+  figures: RawFigure[];
+}
+
 /** All figures, and the end of the run in seconds. */
-export function decode(text: string): { figures: Figure[]; end: number } {
-  const raw = JSON.parse(text) as { end: number; figures: RawFigure[] };
+export function decode(raw: RawFigures): { figures: Figure[]; end: number } {
   const figures = raw.figures.map((f): Figure => {
     const line = (l: RawLine): Line => {
       let ready: Points | null = null;

@@ -6,13 +6,13 @@ import { startTheme } from "../base/theme";
 import { FigureView } from "../chart/figure";
 import { Timeline } from "../chart/timeline";
 import { zoomBar } from "../chart/toolbar";
-import { decode } from "./data";
+import { decode, type RawFigures } from "./data";
 
 function start(): void {
   const source = document.getElementById("report-data");
   if (!source?.textContent) return;
   startTheme();
-  const report = decode(source.textContent);
+  const report = decode(JSON.parse(source.textContent) as RawFigures);
   const timeline = new Timeline();
   timeline.setExtent(0, report.end);
   const views: FigureView[] = [];

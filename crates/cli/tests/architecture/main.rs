@@ -141,6 +141,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
         &["units", "suggestion", "rnis", "cc", "rapid", "scenario"],
     ),
     ("runner", &["edge", "report", "scenario", "sim"]),
+    ("playground", &["report", "scenario", "sim"]),
     ("testing", &[]),
     (
         "rnis-server",

@@ -13,7 +13,7 @@ const MAX_VARIANTS: usize = 6;
 
 /// Of several variants with the same seeds: what each flow keeps of its goodput, and what became of its delays, beside the
 /// first variant. Without rows if there is one variant, or if the seeds are not the same.
-pub(crate) fn findings_table(report: &Report<'_>) -> Table {
+pub fn findings_table(report: &Report<'_>) -> Table {
     let variants = report.variants.as_slice();
     let compared = compared(variants);
     let base = variants.first().filter(|_| !compared.is_empty());

@@ -26,8 +26,9 @@ mod terminal;
 mod text;
 
 pub use comparison::comparison_table;
+pub use findings::findings_table;
 pub use headline::headline_tables;
-pub use html::html;
+pub use html::{figures_json, html};
 pub use table::{Column, Table};
 pub use tables::report_tables;
 pub use terminal::{TextStyle, text};

@@ -62,7 +62,7 @@ pub use output::{Manifest, ManifestPoint, OutputError, ResultFolder};
 #[cfg(feature = "parquet")]
 pub use output::{application_table, decision_table, flow_table, queue_table, sample_table};
 pub use plan::{Bundle, Plan};
-pub use point::{EmbeddedFiles, Point, knobs, load, load_str, load_text};
+pub use point::{EmbeddedFiles, Point, knobs, load, load_held, load_str, load_text};
 pub use resolved::{Resolved, ResolvedValue};
 pub use result::{
     ApplicationResult, CallResult, Distribution, FlowResult, LinkResult, LossBursts, Measure,

@@ -24,12 +24,30 @@ pub(crate) enum Folder {
     None,
 }
 
-/// Files that travel with a scenario: their paths as they are looked up, and their texts.
-pub(crate) type Held = Arc<BTreeMap<PathBuf, String>>;
+/// Files that travel with a scenario: their paths as they are looked up, and their contents.
+pub(crate) type Held = Arc<BTreeMap<PathBuf, Vec<u8>>>;
 
 /// Scenario files that are part of a program, and the traces that they name: the name of each, with
 /// `/` between folders, and its text.
 pub type Embedded = &'static [(&'static str, &'static str)];
+
+/// Where the content of a file is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Content<'a> {
+    /// At hand.
+    Held(&'a [u8]),
+    /// To be read from the disk.
+    OnDisk,
+    /// Not among the files that travel with the scenario, and no other is read.
+    Missing,
+}
+
+/// The content of one of the files that travel with a scenario, by its path or by what is left of it without `..`.
+fn in_held<'a>(held: &'a BTreeMap<PathBuf, Vec<u8>>, path: &Path) -> Option<&'a [u8]> {
+    let found = held.get(path);
+    let found = found.or_else(|| held.get(Path::new(&joined("", path.to_str()?))));
+    found.map(Vec::as_slice)
+}
 
 /// A scenario with all that it extends laid into one document.
 #[derive(Clone, Debug)]
@@ -45,18 +63,18 @@ pub(crate) struct Document {
 }
 
 impl Document {
-    /// The path of a file that is named at `at`, and its content if it is at hand.
-    pub(crate) fn path(&self, named: &str, at: Position) -> Checked<(PathBuf, Option<&str>)> {
+    /// The path of a file that is named at `at`, and where its content is.
+    pub(crate) fn path(&self, named: &str, at: Position) -> Checked<(PathBuf, Content<'_>)> {
         match self.folders.get(at.source) {
             Some(Folder::Is(folder)) => {
                 let path = folder.join(named);
-                let text = self.held(&path);
-                Ok((path, text))
+                let content = self.content(&path);
+                Ok((path, content))
             }
             Some(Folder::Within(files, folder)) => {
                 let name = joined(folder, named);
                 match text_in(files, &name) {
-                    Some(text) => Ok((PathBuf::from(name), Some(text))),
+                    Some(text) => Ok((PathBuf::from(name), Content::Held(text.as_bytes()))),
                     None => Err(not_part(&name, at)),
                 }
             }
@@ -68,10 +86,12 @@ impl Document {
         }
     }
 
-    /// The text of a file that travels with the scenario.
-    pub(crate) fn held(&self, path: &Path) -> Option<&str> {
-        let held = self.held.as_ref()?;
-        held.get(path).map(String::as_str)
+    /// Where the content of a file is.
+    pub(crate) fn content(&self, path: &Path) -> Content<'_> {
+        match self.held.as_deref() {
+            None => Content::OnDisk,
+            Some(held) => in_held(held, path).map_or(Content::Missing, Content::Held),
+        }
     }
 
     /// The files that it was read from, with their texts; nothing of a text that is no file.
@@ -342,13 +362,18 @@ enum Unreadable {
 fn read(path: &Path, held: Option<&Held>) -> Result<String, Unreadable> {
     if let Some(held) = held {
         let missing = || Unreadable::Io(std::io::ErrorKind::NotFound.into());
-        return held.get(path).cloned().ok_or_else(missing);
+        return checked_text(in_held(held, path).ok_or_else(missing)?.to_vec());
     }
     let file = std::fs::File::open(path).map_err(Unreadable::Io)?;
     let mut bytes = Vec::new();
     file.take(MAX_FILE_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(Unreadable::Io)?;
+    checked_text(bytes)
+}
+
+/// The text of a file that is neither too large nor something else.
+fn checked_text(bytes: Vec<u8>) -> Result<String, Unreadable> {
     if bytes.len() as u64 > MAX_FILE_BYTES {
         let what = format!(
             "larger than {} MB: no scenario file",
@@ -360,10 +385,6 @@ fn read(path: &Path, held: Option<&Held>) -> Result<String, Unreadable> {
             what,
         });
     }
-    text_of(bytes)
-}
-
-fn text_of(bytes: Vec<u8>) -> Result<String, Unreadable> {
     String::from_utf8(bytes).map_err(|error| {
         let offset = error.utf8_error().valid_up_to();
         let bytes = error.into_bytes();

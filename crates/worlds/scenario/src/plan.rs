@@ -1,7 +1,7 @@
 //! Sweeps whose points are made one by one, and the files that such a sweep needs elsewhere.
 
 use crate::error::{Checked, ScenarioError};
-use crate::load::{self, Document};
+use crate::load::{self, Content, Document};
 use crate::point::{Point, check_instead, note_warnings, one, traces};
 use crate::resolve::{Traces, bytes};
 use crate::variants::{MAX_PLANNED_POINTS, Overrides, SweepAxis, Variants};
@@ -101,10 +101,13 @@ impl Plan {
     /// # Errors
     /// As [`Plan::load`]; the points are not checked again.
     pub fn of_bundle(bundle: Bundle) -> Result<Self, ScenarioError> {
+        let files = bundle.files.into_iter();
+        let files = files.map(|(path, text)| (path, text.into_bytes()));
+        let files = Some(Arc::new(files.collect()));
         let document = match &bundle.origin {
-            Origin::File(path) => load::file(path, Some(Arc::new(bundle.files)))?,
+            Origin::File(path) => load::file(path, files)?,
             Origin::Text(text) => load::string(text)?,
-            Origin::Named { name, text } => load::text(name, text, Some(Arc::new(bundle.files)))?,
+            Origin::Named { name, text } => load::text(name, text, files)?,
         };
         let overrides = Overrides {
             set: bundle.set,
@@ -234,12 +237,13 @@ impl Plan {
         let mut files: BTreeMap<PathBuf, String> = self.document.files().collect();
         let traces = self.traces.lock().unwrap_or_else(PoisonError::into_inner);
         for path in traces.files() {
-            let text = match self.document.held(path) {
-                Some(text) => Ok(text.to_owned()),
-                None => bytes(path).and_then(|bytes| {
-                    String::from_utf8(bytes).map_err(|_| std::io::ErrorKind::InvalidData.into())
-                }),
+            let content = match self.document.content(path) {
+                Content::Held(content) => Ok(content.to_vec()),
+                _ => bytes(path),
             };
+            let text = content.and_then(|bytes| {
+                String::from_utf8(bytes).map_err(|_| std::io::ErrorKind::InvalidData.into())
+            });
             let text = text.map_err(|source| ScenarioError::Read {
                 path: path.display().to_string(),
                 source,

@@ -11,7 +11,8 @@ use crate::source::Position;
 use crate::variants::{self, KnobInfo, MAX_POINTS, Overrides, Variant, Variants};
 use radio::moving::RangeWarning;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use units::Duration;
 
 /// Maximum users and flows of all points together.
@@ -66,6 +67,19 @@ pub fn load_text(
     overrides: &Overrides,
 ) -> Result<Vec<Point>, ScenarioError> {
     points(load::text(name, text, None)?, overrides)
+}
+
+/// As [`load()`], where no file is read: `files` has the scenario at `path`, all that it extends and the traces that it
+/// and `overrides` name, by their paths without `..`.
+///
+/// # Errors
+/// As [`load()`]; a file that is not among them is one that cannot be read.
+pub fn load_held(
+    path: &Path,
+    files: Arc<BTreeMap<PathBuf, Vec<u8>>>,
+    overrides: &Overrides,
+) -> Result<Vec<Point>, ScenarioError> {
+    points(load::file(path, Some(files))?, overrides)
 }
 
 /// Scenario files that are part of a program, each read once however often it is loaded.

@@ -13,7 +13,8 @@
 //!
 //! Wires, applications and meters are those of crate `network`, which the lab uses too. TCP
 //! ([`tcp`]) is written here; QUIC is quinn-proto; congestion control, the cell and the proxy's decisions are the crates
-//! `cc`, `ran` and `rapid`, driven but never second-guessed.
+//! `cc`, `ran` and `rapid`, driven but never second-guessed. Without the feature `quic`, for places that have no
+//! `std::time::Instant` (a browser), flows over QUIC are refused.
 //!
 //! What this crate is *not*: it reads no file, clock or socket, and it decides nothing that a
 //! mechanism should decide.
@@ -29,6 +30,10 @@ mod host;
 mod http;
 mod packet;
 mod pool;
+#[cfg(feature = "quic")]
+mod quic;
+#[cfg(not(feature = "quic"))]
+#[path = "quic/absent.rs"]
 mod quic;
 mod relay;
 mod run;

@@ -76,6 +76,11 @@ pub fn html(report: &Report<'_>) -> String {
     out
 }
 
+/// The data of the page's figures, as `web/src/report/data.ts` decodes it.
+pub fn figures_json(report: &Report<'_>) -> String {
+    data::json(&figures::figures(&report.variants))
+}
+
 fn head(out: &mut String, report: &Report<'_>) {
     let _ = write!(
         out,

@@ -3,6 +3,7 @@
 use super::Context;
 use crate::document::Node;
 use crate::error::{Checked, fault, trace_fault};
+use crate::load::Content;
 use crate::reader::Reader;
 use crate::resolved::ResolvedValue;
 use crate::source::Position;
@@ -48,8 +49,8 @@ pub(super) enum Role {
 /// A trace's file.
 pub(super) struct TraceFile<'a> {
     pub(super) path: PathBuf,
-    /// Its content if it is at hand.
-    text: Option<&'a str>,
+    /// Its content, or where that is.
+    content: Content<'a>,
     /// Where it is named.
     pub(super) at: Position,
 }
@@ -64,13 +65,13 @@ pub(super) fn file<'a>(
     let instead = cx.traces.instead_mut(role);
     let file = if let Some((path, at)) = instead.given.clone() {
         instead.used = true;
-        let text = document.held(&path);
-        TraceFile { path, text, at }
+        let content = document.content(&path);
+        TraceFile { path, content, at }
     } else {
         let named = reader.text("file")?;
         let at = reader.place("file");
-        let (path, text) = document.path(&named, at)?;
-        TraceFile { path, text, at }
+        let (path, content) = document.path(&named, at)?;
+        TraceFile { path, content, at }
     };
     let name = file.path.display().to_string();
     reader.put("file", ResolvedValue::Text(name));
@@ -104,7 +105,7 @@ impl Traces {
         file: &TraceFile<'_>,
         options: ReadOptions,
     ) -> Checked<Arc<Trace>> {
-        let TraceFile { path, text, at } = file;
+        let TraceFile { path, content, at } = file;
         let earlier = self
             .read
             .iter()
@@ -113,27 +114,29 @@ impl Traces {
             return Ok(Arc::clone(trace));
         }
         let name = path.display().to_string();
-        let bytes = match text {
-            Some(text) => text.as_bytes().to_vec(),
-            None if path.is_dir() => {
+        let content = match content {
+            Content::Held(content) => Ok(content.to_vec()),
+            Content::OnDisk if path.is_dir() => {
                 return Err(
                     fault(*at, format!("the trace \"{name}\" is a folder")).hint(
                         "--trace of run, compare and sweep takes a folder of traces; elsewhere name one of its files",
                     ),
                 );
             }
-            None => bytes(path).map_err(|error| {
-                let what = format!("the trace \"{name}\" cannot be read: {error}");
-                // as the command line names it, so it is
-                let mut given = [&self.downlink, &self.uplink].into_iter();
-                match given.any(|it| it.given.as_ref().is_some_and(|(given, _)| given == path)) {
-                    true => fault(*at, what),
-                    false => {
-                        fault(*at, what).hint("a path in a scenario file is relative to that file")
-                    }
-                }
-            })?,
+            Content::OnDisk => bytes(path),
+            Content::Missing => Err(std::io::ErrorKind::NotFound.into()),
         };
+        let bytes = content.map_err(|error| {
+            let what = format!("the trace \"{name}\" cannot be read: {error}");
+            // as the command line names it, so it is
+            let mut given = [&self.downlink, &self.uplink].into_iter();
+            match given.any(|it| it.given.as_ref().is_some_and(|(given, _)| given == path)) {
+                true => fault(*at, what),
+                false => {
+                    fault(*at, what).hint("a path in a scenario file is relative to that file")
+                }
+            }
+        })?;
         let trace = radio::trace::read(&name, &bytes, &options).map_err(|e| trace_fault(*at, e))?;
         let trace = Arc::new(trace);
         self.read.push((path.clone(), options, Arc::clone(&trace)));

@@ -5,7 +5,8 @@ mod many;
 pub(crate) use many::StreamId;
 
 use super::clock::std_instant;
-use super::config::{self, BuildController, Config, Watch};
+use super::config::{self, Watch};
+use super::parameters::{BuildController, Config};
 use super::tap::{Ledgers, Shared, TappedClient, TappedServer};
 use super::tls::{SERVER_NAME, tls};
 use super::{clock, endpoint};

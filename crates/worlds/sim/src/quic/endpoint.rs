@@ -1,6 +1,6 @@
 //! quinn's endpoints without a source of randomness of their own.
 
-use super::config::Config;
+use super::parameters::Config;
 use quinn_proto::crypto::{ClientConfig as ClientCrypto, ServerConfig as ServerCrypto};
 use quinn_proto::{
     ClientConfig, ConnectionId, ConnectionIdGenerator, Endpoint, EndpointConfig, NoneTokenStore,

@@ -28,11 +28,13 @@ mod config;
 mod connection;
 mod endpoint;
 mod frames;
+mod parameters;
 mod tap;
 #[cfg(test)]
 mod tests;
 mod tls;
 
-pub use config::ConfigError;
-pub(crate) use config::{BuildController, Config};
 pub(crate) use connection::{Connection, Datagram, EndSetup, StreamId, pair};
+pub use parameters::ConfigError;
+pub(crate) use parameters::{BuildController, Config};
+pub(crate) use quinn_cc::TraceSink;

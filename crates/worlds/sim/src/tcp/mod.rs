@@ -48,6 +48,7 @@ mod tests;
 pub use accecn::{AccEcnOption, ByteCounts, FieldOrder};
 pub use config::{Config, ConfigError, EcnConfig, EcnEcho};
 pub use connection::{CloseReason, Connection};
+#[cfg(feature = "quic")]
 pub(crate) use ranges::RangeSet;
 pub use ranges::Span;
 pub use segment::{Flags, SackBlocks, Segment};

@@ -14,7 +14,6 @@ use cc::cdbe::estimator::Estimator;
 use cc::meld::{self, Meld};
 use cc::{BuildConfig, CongestionControl, RateReporter, Reporter, cqic};
 use queue::Ecn;
-use quinn_cc::TraceSink;
 use recovery::Validation;
 use scenario::{AppSpec, CdbeSpec, EcnSpec, FlowSpec, PepMode, PepSpec, Transport, WindowControl};
 use std::sync::{Arc, Mutex};
@@ -165,7 +164,7 @@ impl World {
                 let end = |side| quic::EndSetup {
                     trace: self
                         .recorder(flow, side)
-                        .map(|recorder| -> TraceSink { Arc::new(Mutex::new(recorder)) }),
+                        .map(|recorder| -> quic::TraceSink { Arc::new(Mutex::new(recorder)) }),
                     controller: self.host_controller(&state.spec, side).into_builder(),
                     streams: state.streams.child(&format!("{number}/{}", name_of(side))),
                     reporter: (state.spec.report)
