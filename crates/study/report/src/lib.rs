@@ -16,6 +16,7 @@ mod applications;
 mod comparison;
 mod conditions;
 mod findings;
+mod handovers;
 mod html;
 #[cfg(test)]
 mod sample;
