@@ -41,6 +41,31 @@ fn cells_have_names_numbers_and_places() {
 }
 
 #[test]
+fn an_option_names_a_cell_by_its_number() {
+    let text = format!(
+        "duration = \"1 s\"\n[path]\nrtt = \"40 ms\"\n[flow.bulk]\napp = {{ kind = \"bulk\", size = \"1 MB\" }}\n{WEST}{EAST}{USER}"
+    );
+    let with = |key: &str| {
+        let overrides = Overrides {
+            set: vec![(key.to_owned(), "0.25".to_owned())],
+            ..Overrides::default()
+        };
+        load_str(&text, &overrides)
+    };
+    let points = with("cell.1.activity").expect("valid");
+    let cells = points[0].experiment.cells.as_ref().expect("several cells");
+    let activities: Vec<f64> = cells.cells.iter().map(|it| it.activity).collect();
+    assert_eq!(activities, [0.5, 0.25]);
+    let error = with("cell.1.activty").expect_err("refused").to_string();
+    assert!(
+        error.contains("unknown key \"activty\" in [[cell]]"),
+        "{error}"
+    );
+    let error = with("cell.2.activity").expect_err("refused").to_string();
+    assert!(error.contains("\"cell\" has no element \"2\""), "{error}");
+}
+
+#[test]
 fn any_time_to_trigger_is_taken() {
     let text = format!("{WEST}{EAST}{USER}[handover]\ntime-to-trigger = \"33 ms\"\n");
     let cells = read(&text).expect("valid");
