@@ -34,6 +34,7 @@ const ACROSS: &[(&str, &str)] = &[
 const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("units", &[]),
     ("media", &["units"]),
+    ("mobility", &["units"]),
     ("metric", &[]),
     ("suggestion", &[]),
     ("tun", &[]),
@@ -63,13 +64,14 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "queue",
             "rapid",
             "edge",
+            "mobility",
             "ran",
         ],
     ),
     (
         "network",
         &[
-            "units", "media", "rnis", "queue", "radio", "cc", "ran", "scenario",
+            "units", "media", "mobility", "rnis", "queue", "radio", "cc", "ran", "scenario",
         ],
     ),
     (

@@ -34,7 +34,7 @@ pub struct Cell<P> {
     pub(crate) config: CellConfig,
     pub(crate) frame: Frame,
     pub(crate) tables: Tables,
-    upf: Upf<P>,
+    pub(crate) upf: Upf<P>,
     /// The queues above the RLC, where there are any.
     pub(crate) forwarder: Option<Forwarder<P>>,
     pub(crate) ues: Vec<Ue>,
@@ -278,7 +278,8 @@ impl<P: Packet + Send> Cell<P> {
                     Direction::Uplink => Amount::default(),
                 };
                 let (queued, in_flight): (Amount, Amount) = (queued.into(), in_flight.into());
-                let accounted = one.delivered + one.dropped.total() + core + queued + in_flight;
+                let done = one.delivered + one.dropped.total() + one.handed_over;
+                let accounted = done + core + queued + in_flight;
                 are_same &= (core, queued, in_flight) == (one.core, one.queued, one.in_flight);
                 if accounted != one.received || !are_same {
                     return Err(ConservationError {

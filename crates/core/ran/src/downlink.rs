@@ -27,7 +27,7 @@ pub(crate) struct Downlink {
     /// Slots before this one are in the cell's accounts.
     covered: SlotNumber,
     /// The UE last sent to; its channel gives the capacity of idle slots.
-    last_served: usize,
+    pub(crate) last_served: usize,
     /// PRBs left free by background load in slots without transmission, and PRBs of those slots.
     idle: (u64, u64),
     /// PRBs that each UE was given for new data in the slot that is being scheduled.
@@ -358,7 +358,12 @@ impl<P: Packet + Send> Cell<P> {
     /// Counts what the whole carrier would have carried to a UE in the slots before `to` that have
     /// not been counted; how many bytes these are.
     pub(crate) fn count_capacity(&mut self, ue: usize, to: SlotNumber) -> u64 {
-        let channel = &mut self.ues[ue].channel;
+        let state = &mut self.ues[ue];
+        let channel = &mut state.channel;
+        if !state.is_served {
+            channel.accounted = channel.accounted.max(to);
+            return 0;
+        }
         let mut bytes = 0;
         while channel.accounted < to {
             let from = channel.accounted;

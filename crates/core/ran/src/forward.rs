@@ -13,6 +13,8 @@
 //!
 //! The layers of a bearer are its own: what one bearer's SDAP rejects holds up no other bearer.
 
+mod leaving;
+
 use crate::cell::Cell;
 use crate::config::QueuesConfig;
 use crate::output::{Direction, DropReason, Layer, Output, UeIndex};

@@ -29,6 +29,7 @@ mod downlink_groups;
 mod fill;
 mod forward;
 mod frame;
+mod handover;
 mod mac;
 mod output;
 mod packet;
@@ -51,6 +52,7 @@ pub use config::{
     Background, BearerConfig, CellConfig, Combining, HarqConfig, QueuesConfig, Rat, RlcAmConfig,
     RlcMode, SchedulerKind, SubBands, UeConfig, UplinkConfig, UplinkLink, UplinkSource,
 };
+pub use handover::{Left, LeftBearer, SentPacket};
 pub use output::{Direction, DropReason, Layer, Output, UeIndex};
 pub use stats::{
     Amount, BearerStats, CellStats, ConservationError, DirectionStats, Drops, MacStats, Sojourns,

@@ -84,6 +84,10 @@ impl Pdcp {
             rx_deliv: 0,
         }
     }
+    /// The same with no SDU yet.
+    pub(crate) const fn anew(&self) -> Self {
+        Self::new(self.sn)
+    }
     /// The sequence number of a new SDU.
     pub(crate) const fn number(&mut self) -> u32 {
         let sn = self.sn.sn(self.tx_next);

@@ -73,6 +73,9 @@ impl<P: Packet + Send> Cell<P> {
         let slot = self.frame.containing(now);
         for index in 0..self.mark.order.len() {
             let ue = self.mark.order[index];
+            if !self.ues[ue].is_served {
+                continue;
+            }
             report
                 .ues
                 .push(self.report_ue(now, slot, ue, report.cell.slots.into()));

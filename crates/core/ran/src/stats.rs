@@ -126,6 +126,8 @@ pub struct DirectionStats {
     pub delivered: Amount,
     /// Packets dropped.
     pub dropped: Drops,
+    /// Packets handed out as the UE left the cell.
+    pub handed_over: Amount,
     /// Packets above the RLC now (downlink): on N3, and in the queues of UPF and SDAP.
     pub core: Amount,
     /// Of those, what waits in the UPF's queue now.
@@ -169,7 +171,7 @@ impl DirectionStats {
     /// That every packet and byte is delivered, dropped or held.
     pub fn is_conserved(&self) -> bool {
         let held = self.core + self.queued + self.in_flight;
-        self.received == self.delivered + self.dropped.total() + held
+        self.received == self.delivered + self.dropped.total() + self.handed_over + held
     }
 }
 

@@ -17,6 +17,14 @@ pub(crate) struct Feedback {
     nacks: VecDeque<(SlotNumber, u32)>,
 }
 
+impl Feedback {
+    /// Forgets what is on its way about a UE: its processes, and the blocks that `is_gone` says are its.
+    pub(crate) fn forget(&mut self, ue: u32, mut is_gone: impl FnMut(u32) -> bool) {
+        self.acks.retain(|&(_, of)| of != ue);
+        self.nacks.retain(|&(_, block)| !is_gone(block));
+    }
+}
+
 /// The first of a queue, if it is due.
 fn pop_due(queue: &mut VecDeque<(SlotNumber, u32)>, slot: SlotNumber) -> Option<u32> {
     let (_, what) = queue.pop_front_if(|(due, _)| *due <= slot)?;

@@ -116,6 +116,8 @@ pub(crate) struct Ue {
     /// The bearer that fills the next transport block first, by direction.
     pub(crate) turn: [usize; 2],
     pub(crate) mark: ReportMark,
+    /// The cell serves it.
+    pub(crate) is_served: bool,
 }
 
 impl Ue {
@@ -156,6 +158,7 @@ impl Ue {
             average: Average::default(),
             turn: [0; 2],
             mark: ReportMark::default(),
+            is_served: true,
         }
     }
 

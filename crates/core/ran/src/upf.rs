@@ -90,6 +90,17 @@ impl<P: Packet> Upf<P> {
         }
         self.arrivals.pop_front()
     }
+    /// Takes out what is on its way to a bearer.
+    pub(crate) fn take(&mut self, bearer: u32) -> Vec<P> {
+        let mut taken = Vec::new();
+        for arrival in core::mem::take(&mut self.arrivals) {
+            match arrival.bearer == bearer {
+                true => taken.push(arrival.packet),
+                false => self.arrivals.push_back(arrival),
+            }
+        }
+        taken
+    }
     /// When the next packet is ready.
     pub(crate) fn next_ready(&self) -> Option<Instant> {
         self.arrivals.front().map(|arrival| arrival.ready_at)

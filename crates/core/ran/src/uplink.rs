@@ -61,6 +61,11 @@ impl Uplink {
     pub(crate) fn wake(&self) -> Option<SlotNumber> {
         self.wake
     }
+    /// A UE has left.
+    pub(crate) fn forget(&mut self, ue: usize) {
+        self.pending.remove(ue);
+        self.again.remove(ue);
+    }
     /// A UE has a block to be sent again, from the uplink slot `from` on.
     pub(crate) fn send_again(&mut self, ue: usize, from: SlotNumber) {
         self.again.insert(ue);

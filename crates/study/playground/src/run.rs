@@ -119,7 +119,7 @@ fn json(finished: &[Finished]) -> Result<String, String> {
         "{{\"summaries\":{},\"notes\":{},\"found\":{},\"figures\":{}}}",
         text(serde_json::to_string(&summaries))?,
         text(serde_json::to_string(&notes))?,
-        text(serde_json::to_string(&report::findings_table(&report).rows))?,
+        text(serde_json::to_string(&report::findings(&report)))?,
         report::figures_json(&report),
     ))
 }

@@ -12,19 +12,25 @@ const MAX_FLOWS: usize = 8;
 const MAX_VARIANTS: usize = 6;
 
 /// Of several variants with the same seeds: what each flow keeps of its goodput, and what became of its delays, beside the
-/// first variant. Without rows if there is one variant, or if the seeds are not the same.
-pub fn findings_table(report: &Report<'_>) -> Table {
+/// first variant: variant, flow, sentence. Nothing if there is one variant, or if the seeds are not the same.
+pub fn findings(report: &Report<'_>) -> Vec<[String; 3]> {
     let variants = report.variants.as_slice();
     let compared = compared(variants);
     let base = variants.first().filter(|_| !compared.is_empty());
     let others = variants.iter().skip(1).take(MAX_VARIANTS);
-    let rows = base
-        .into_iter()
-        .flat_map(|base| others.clone().flat_map(|v| rows(&compared, base, v)));
+    base.into_iter()
+        .flat_map(|base| others.clone().flat_map(|v| rows(&compared, base, v)))
+        .collect()
+}
+
+/// The same as a table.
+pub(crate) fn findings_table(report: &Report<'_>) -> Table {
+    let variants = report.variants.as_slice();
+    let rows = findings(report);
     let table = Table {
-        title: base.map_or(String::new(), |base| title(base, variants)),
+        title: title(variants),
         columns: ["variant", "flow", ""].map(Column::text).to_vec(),
-        rows: rows.collect(),
+        rows: rows.into_iter().map(Vec::from).collect(),
     };
     match variants {
         // the title names it
@@ -33,18 +39,19 @@ pub fn findings_table(report: &Report<'_>) -> Table {
     }
 }
 
-fn title(base: &Variant<'_>, variants: &[Variant<'_>]) -> String {
+fn title(variants: &[Variant<'_>]) -> String {
     match variants {
-        [_, other] => format!("Found: {} beside {}", other.label, base.label),
-        _ => format!("Found, beside {}", base.label),
+        [] => String::new(),
+        [base, other] => format!("Found: {} beside {}", other.label, base.label),
+        [base, ..] => format!("Found, beside {}", base.label),
     }
 }
 
 /// The lines of a variant: its flows, and how much of the bottleneck was used.
-fn rows(compared: &[Compared], base: &Variant<'_>, variant: &Variant<'_>) -> Vec<Vec<String>> {
+fn rows(compared: &[Compared], base: &Variant<'_>, variant: &Variant<'_>) -> Vec<[String; 3]> {
     let label = || variant.label.clone();
     let flows = variant.summary.flows.iter().take(MAX_FLOWS);
-    let mut rows: Vec<Vec<String>> = flows
+    let mut rows: Vec<[String; 3]> = flows
         .filter_map(|flow| {
             let of = |metric: &str| {
                 compared.iter().find(|c| {
@@ -52,17 +59,17 @@ fn rows(compared: &[Compared], base: &Variant<'_>, variant: &Variant<'_>) -> Vec
                 })
             };
             let found = sentence(of);
-            (!found.is_empty()).then(|| vec![label(), flow.name.clone(), found])
+            (!found.is_empty()).then(|| [label(), flow.name.clone(), found])
         })
         .collect();
     let left_out = variant.summary.flows.len().saturating_sub(MAX_FLOWS);
     if left_out > 0 {
         let more = format!("{left_out} more flows: in the tables below");
-        rows.push(vec![label(), String::new(), more]);
+        rows.push([label(), String::new(), more]);
     }
     let used = |of: &Variant<'_>| 100.0 * of.summary.link.utilisation;
     let used = format!("{} -> {} % used", number(used(base)), number(used(variant)));
-    rows.push(vec![label(), "bottleneck".to_owned(), used]);
+    rows.push([label(), "bottleneck".to_owned(), used]);
     rows
 }
 

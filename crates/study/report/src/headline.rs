@@ -4,6 +4,7 @@
 use crate::applications::application_tables;
 use crate::conditions::conditions_table;
 use crate::findings::findings_table;
+use crate::handovers;
 use crate::table::{Column, Table};
 use crate::tables::{Quantity, count, link_table, real_time_table, spread_cell, with_interval};
 use crate::text::number;
@@ -33,6 +34,7 @@ pub(crate) fn parts(report: &Report<'_>) -> (Table, Vec<Table>) {
     let mut tables = vec![flow_table(variants)];
     tables.extend(application_tables(variants));
     tables.extend([
+        handovers::table(variants),
         queue_table(variants),
         link_table(variants),
         real_time_table(variants),

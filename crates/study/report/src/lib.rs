@@ -16,6 +16,7 @@ mod applications;
 mod comparison;
 mod conditions;
 mod findings;
+mod handovers;
 mod headline;
 mod html;
 #[cfg(test)]
@@ -26,7 +27,7 @@ mod terminal;
 mod text;
 
 pub use comparison::comparison_table;
-pub use findings::findings_table;
+pub use findings::findings;
 pub use headline::headline_tables;
 pub use html::{figures_json, html};
 pub use table::{Column, Table};

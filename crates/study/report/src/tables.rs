@@ -4,6 +4,7 @@ use crate::applications::application_tables;
 use crate::comparison::comparison_table;
 use crate::conditions::conditions_table;
 use crate::findings::findings_table;
+use crate::handovers;
 use crate::table::{Column, Table};
 use crate::text::number;
 use crate::{Report, Variant};
@@ -26,6 +27,7 @@ pub fn report_tables(report: &Report<'_>) -> Vec<Table> {
         queue_table(variants),
         link_table(variants),
         unsplit_table(variants),
+        handovers::table(variants),
         real_time_table(variants),
         conditions_table(report),
     ];

@@ -111,6 +111,7 @@ pub fn check(experiment: &Experiment, scale: Option<NonZeroU32>) -> Result<Fitte
 /// Returns the kernel's congestion controls.
 pub(crate) fn check_network(experiment: &Experiment) -> Result<String, Error> {
     network::check(experiment)?;
+    check_cells(experiment)?;
     if !rustix::process::geteuid().is_root() {
         return Err(Error::NeedsRoot);
     }
@@ -119,6 +120,18 @@ pub(crate) fn check_network(experiment: &Experiment) -> Result<String, Error> {
     let available = Namespace::create()?.get("net/ipv4/tcp_available_congestion_control")?;
     tunnel::check(experiment, &available)?;
     Ok(available)
+}
+
+/// That there is one cell at most.
+fn check_cells(experiment: &Experiment) -> Result<(), Error> {
+    match &experiment.cells {
+        None => Ok(()),
+        Some(cells) => Err(Error::Unsupported {
+            what: format!("a scenario of {} cells", cells.cells.len()),
+            why: "users move between cells in the simulator only: take --world sim, or one [cell]"
+                .to_owned(),
+        }),
+    }
 }
 
 /// That windows are validated as the experiment requires: the kernel's TCP has RFC 2861 alone, quinn nothing.

@@ -6,7 +6,10 @@ use crate::check::rnti;
 use crate::measure::{PassageMeter, QueueMeter, SeriesSet, Totals};
 use core::net::IpAddr;
 use queue::{Ecn, Packet};
-use ran::{BearerConfig, Cell, CellStats, Direction, DropReason, Layer, Output, UeConfig, UeIndex};
+use ran::{
+    BearerConfig, Cell, CellStats, Direction, DropReason, Layer, LeftBearer, Output, UeConfig,
+    UeIndex, UplinkSource,
+};
 use rnis::{LinkQuality, RadioReport};
 use scenario::{CellSpec, Experiment, FlowSpec, Metric, QueueResult, UeSpec};
 use std::collections::VecDeque;
@@ -15,10 +18,10 @@ use units::{BitRate, Bytes, Cqi, Duration, Instant, Mcs, Streams};
 /// A flow's place in the cell.
 #[derive(Clone, Copy, Debug)]
 pub struct CellRoute {
-    ue: UeIndex,
+    pub(crate) ue: UeIndex,
     qfi: u8,
     /// The bearer that SDAP maps the flow onto.
-    bearer: u8,
+    pub(crate) bearer: u8,
     /// The flow by its place in the experiment, where it is one.
     flow: Option<u16>,
 }
@@ -45,6 +48,9 @@ impl CellRoute {
         }
     }
 }
+
+/// The channel of a UE, and what its uplink follows.
+pub(crate) type Radio = (Box<dyn radio::Channel>, Option<UplinkSource>);
 
 /// A packet within the cell.
 #[derive(Clone, Copy, Debug)]
@@ -103,6 +109,8 @@ pub struct CellAccess<P> {
     /// By UE: whether it is in `busy`.
     is_busy: Vec<bool>,
     ue_names: Vec<String>,
+    /// What the time series call the cell.
+    name: String,
     /// CQIs of the last report.
     cqis: Vec<Cqi>,
     /// The MCS of the last report; none where the link is a measured rate.
@@ -126,19 +134,38 @@ impl<P: Packet + Send> CellAccess<P> {
         began: Instant,
     ) -> Result<Self, Error> {
         let streams = streams.child("cell");
-        let (ues, run) = (experiment.ues.as_slice(), experiment.duration);
-        let mut configs = Vec::with_capacity(ues.len());
-        for (index, ue) in ues.iter().enumerate() {
-            configs.push(UeConfig {
-                rnti: rnti(index),
-                ip: address(index),
-                channel: channel::channel(ue, &spec.config, run, &streams)?,
-                uplink: channel::uplink(ue, &spec.config, run, &streams)?,
-                bearers: ue.bearers.clone(),
-            });
-        }
-        let background = channel::background(spec, ues, &streams)?;
-        let cell = Cell::new(spec.config.clone(), configs, background, &streams)?;
+        let run = experiment.duration;
+        let radios = experiment.ues.iter().map(|ue| {
+            let channel = channel::channel(ue, &spec.config, run, &streams)?;
+            let uplink = channel::uplink(ue, &spec.config, run, &streams)?;
+            Ok((channel, uplink))
+        });
+        let radios = radios.collect::<Result<Vec<_>, Error>>()?;
+        Self::with_radios(None, spec, experiment, (radios, &address), &streams, began)
+    }
+
+    /// The same with the radios of its UEs; one of several cells has a name.
+    pub(crate) fn with_radios(
+        name: Option<&str>,
+        spec: &CellSpec,
+        experiment: &Experiment,
+        (radios, address): (Vec<Radio>, &dyn Fn(usize) -> Option<IpAddr>),
+        streams: &Streams,
+        began: Instant,
+    ) -> Result<Self, Error> {
+        let ues = experiment.ues.as_slice();
+        let configs = ues.iter().zip(radios).enumerate();
+        let configs = configs.map(|(index, (ue, (channel, uplink)))| UeConfig {
+            rnti: rnti(index),
+            ip: address(index),
+            channel,
+            uplink,
+            bearers: ue.bearers.clone(),
+        });
+        let configs = configs.collect();
+        let place = name.map(|name| format!("{name}/")).unwrap_or_default();
+        let background = channel::background(spec, ues, streams)?;
+        let cell = Cell::new(spec.config.clone(), configs, background, streams)?;
         let sampled = cell.stats().clone();
         Ok(Self {
             cell,
@@ -147,20 +174,40 @@ impl<P: Packet + Send> CellAccess<P> {
             dropped: Vec::new(),
             meters: ues
                 .iter()
-                .map(|ue| meters(ue, spec.config.queues.is_some(), began))
+                .map(|ue| meters(&place, ue, spec.config.queues.is_some(), began))
                 .collect(),
             passages: match &spec.config.queues {
-                Some(_) => experiment.flows.iter().map(passage).collect(),
+                Some(_) => {
+                    let flows = experiment.flows.iter();
+                    flows.map(|flow| passage(&place, flow)).collect()
+                }
                 None => Vec::new(),
             },
             busy: Vec::with_capacity(ues.len()),
             is_busy: vec![false; ues.len()],
             ue_names: ues.iter().map(|ue| ue.name.clone()).collect(),
+            name: name.unwrap_or("link").to_owned(),
             cqis: vec![Cqi::new(0); ues.len()],
             mcs: vec![None; ues.len()],
             makes_reports: false,
             sampled,
         })
+    }
+
+    /// The cell serves a UE from now on.
+    pub(crate) fn take_in(&mut self, now: Instant, ue: UeIndex) {
+        self.cell.take_in(now, ue);
+    }
+
+    /// A UE leaves: what the cell held, by bearer.
+    pub(crate) fn let_go(&mut self, now: Instant, ue: UeIndex) -> Vec<LeftBearer<P>> {
+        let left = self.cell.let_go(now, ue);
+        self.record(now, ue);
+        let of_bearer = |it: LeftBearer<CellPacket<P>>| LeftBearer {
+            downlink: it.downlink.map(|it| it.packet),
+            uplink: it.uplink.map(|it| it.packet),
+        };
+        left.into_iter().map(of_bearer).collect()
     }
 
     /// When the cell is to run next.
@@ -233,11 +280,11 @@ impl<P: Packet + Send> CellAccess<P> {
 
     fn make_report(&mut self, now: Instant) -> RadioReport {
         let report = self.cell.report(now);
-        // in ascending order of RNTI, which is the order of UEs
-        let last = self.cqis.iter_mut().zip(&mut self.mcs);
-        for ((cqi, mcs), ue) in last.zip(&report.ues) {
-            *cqi = ue.cqi;
-            *mcs = match ue.quality {
+        for ue in &report.ues {
+            // RNTIs follow the order of UEs, from 1
+            let index = usize::from(ue.rnti.0) - 1;
+            self.cqis[index] = ue.cqi;
+            self.mcs[index] = match ue.quality {
                 LinkQuality::Mcs { mcs, .. } => Some(mcs),
                 LinkQuality::Measured { .. } => None,
             };
@@ -366,12 +413,15 @@ impl<P: Packet + Send> CellAccess<P> {
         }
         let rate = |bytes| BitRate::from_bytes_per(bytes, time).as_bps() as f64;
         series.push(
-            "link",
+            &self.name,
             Metric::Capacity,
             now,
             rate(stats.capacity - before.capacity),
         );
         for (index, name) in self.ue_names.iter().enumerate() {
+            if !self.cell.serves(UeIndex(index)) {
+                continue;
+            }
             let (ue, old) = (&stats.ues[index], &before.ues[index]);
             let prbs = (ue.downlink.prbs - old.downlink.prbs) as f64 / slots as f64;
             series.push(name, Metric::Prb, now, prbs);
@@ -390,7 +440,7 @@ impl<P: Packet + Send> CellAccess<P> {
         if !capacity.is_zero() {
             let used = stats.capacity_used - before.capacity_used;
             let share = used.get() as f64 / capacity.get() as f64;
-            series.record("link", Metric::Utilisation, now, share);
+            series.record(&self.name, Metric::Utilisation, now, share);
         }
         self.sampled.clone_from(stats);
     }
@@ -408,9 +458,9 @@ impl<P: Packet + Send> CellAccess<P> {
     }
 }
 
-fn meters(ue: &UeSpec, has_queues_above: bool, began: Instant) -> Vec<BearerMeters> {
+fn meters(place: &str, ue: &UeSpec, has_queues_above: bool, began: Instant) -> Vec<BearerMeters> {
     let of = |number: usize| {
-        let place = format!("{}/drb{number}", ue.name);
+        let place = format!("{place}{}/drb{number}", ue.name);
         let meter = |name: String| QueueMeter::new(name, began);
         BearerMeters {
             up: meter(format!("rlc/{place}/up")),
@@ -426,6 +476,6 @@ fn meters(ue: &UeSpec, has_queues_above: bool, began: Instant) -> Vec<BearerMete
     (1..=ue.bearers.len()).map(of).collect()
 }
 
-fn passage(flow: &FlowSpec) -> PassageMeter {
-    PassageMeter::new(format!("ran/{}", flow.name))
+fn passage(place: &str, flow: &FlowSpec) -> PassageMeter {
+    PassageMeter::new(format!("ran/{place}{}", flow.name))
 }

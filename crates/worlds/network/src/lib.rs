@@ -4,6 +4,7 @@
 //!   app      when the next object or datagram is due, when a flow is complete
 //!   link     a wire: queue, transmitter, delay, jitter, loss      reports  radio reports on their way
 //!   rates    the rate of a wire over time
+//!   cells    several cells, and users that are handed over between them
 //!   cell     the radio cell with the records of its queues        channel  its channels and its load
 //!   measure  flows, queues, the bottleneck, time series
 //!   check    what must not be in an experiment
@@ -18,6 +19,7 @@
 
 pub mod app;
 mod cell;
+mod cells;
 mod channel;
 mod check;
 mod error;
@@ -28,9 +30,10 @@ mod reports;
 mod topology;
 
 pub use cell::{CellAccess, CellRoute, Delivered};
+pub use cells::Cells;
 pub use check::{access_base_rtt, check, check_share, first_rtt, path_delay, rnti, ue_address};
 pub use error::Error;
 pub use link::{Jitter, Link, LinkParts, Loss, WireSpec};
 pub use rates::Rates;
 pub use reports::ReportChannel;
-pub use topology::{Access, Entered, LinkId, Topology};
+pub use topology::{Access, Entered, LinkId, Radio, Topology};

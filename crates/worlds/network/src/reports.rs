@@ -45,7 +45,18 @@ impl ReportChannel {
 
     /// A report has been made.
     pub fn send(&mut self, now: Instant, report: RadioReport) {
+        self.send_all(now, [report]);
+    }
+
+    /// Reports have been made, one of each cell; each is lost by itself.
+    pub fn send_all(&mut self, now: Instant, reports: impl IntoIterator<Item = RadioReport>) {
         self.next_at += self.period;
+        for report in reports {
+            self.send_one(now, report);
+        }
+    }
+
+    fn send_one(&mut self, now: Instant, report: RadioReport) {
         let whole = now.since_start() / self.gap_interval;
         let into_interval = now.since_start() - self.gap_interval * whole;
         let is_in_gap = into_interval + self.gap >= self.gap_interval && !self.gap.is_zero();

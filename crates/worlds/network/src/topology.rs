@@ -10,11 +10,13 @@
 //! schedule, the lab as the clock shows it.
 
 use crate::measure::{SeriesSet, Totals};
-use crate::{CellAccess, CellRoute, Error, Link, WireSpec};
+use crate::{CellAccess, CellRoute, Cells, Delivered, Error, Link, WireSpec};
 use queue::Packet;
 use ran::Direction;
+use rnis::RadioReport;
 use scenario::{
-    AccessSpec, Direction as FlowDirection, Experiment, Metric, QueueResult, TunnelAccess,
+    AccessSpec, Direction as FlowDirection, Experiment, HandoverResult, Metric, QueueResult,
+    TunnelAccess,
 };
 use std::net::IpAddr;
 use units::{Duration, Instant, Streams};
@@ -45,6 +47,58 @@ pub enum Access<P> {
     },
     /// A radio cell.
     Cell(Box<CellAccess<P>>),
+    /// Several.
+    Cells(Box<Cells<P>>),
+}
+
+/// The radio of a [`Topology`].
+pub enum Radio<'a, P> {
+    /// One cell.
+    One(&'a mut CellAccess<P>),
+    /// Several.
+    Several(&'a mut Cells<P>),
+}
+
+impl<P: Packet + Send> Radio<'_, P> {
+    /// When it is to run next.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        match self {
+            Self::One(cell) => cell.next_deadline(),
+            Self::Several(cells) => cells.next_deadline(),
+        }
+    }
+
+    /// It runs until `now`.
+    pub fn on_deadline(&mut self, now: Instant) {
+        match self {
+            Self::One(cell) => cell.on_deadline(now),
+            Self::Several(cells) => cells.on_deadline(now),
+        }
+    }
+
+    /// The next packet that has come out.
+    pub fn poll_delivered(&mut self) -> Option<Delivered<P>> {
+        match self {
+            Self::One(cell) => cell.poll_delivered(),
+            Self::Several(cells) => cells.poll_delivered(),
+        }
+    }
+
+    /// Packets that have been dropped.
+    pub fn take_dropped(&mut self, into: &mut Vec<P>) {
+        match self {
+            Self::One(cell) => cell.take_dropped(into),
+            Self::Several(cells) => cells.take_dropped(into),
+        }
+    }
+
+    /// The radio reports of the period since the last ones, one of each cell.
+    pub fn reports(&mut self, now: Instant) -> Vec<RadioReport> {
+        match self {
+            Self::One(cell) => vec![cell.report(now)],
+            Self::Several(cells) => cells.reports(now),
+        }
+    }
 }
 
 /// Where a packet has gone.
@@ -107,9 +161,13 @@ impl<P: Packet + Send + 'static> Topology<P> {
                 up: links.add(&up, &streams, began)?,
             })
         };
-        let access = |links: &mut Links<P>| match &experiment.access {
-            AccessSpec::Link(link) => wired(links, WireSpec::of_access(link)),
-            AccessSpec::Cell(cell) => {
+        let access = |links: &mut Links<P>| match (&experiment.access, &experiment.cells) {
+            (AccessSpec::Link(link), _) => wired(links, WireSpec::of_access(link)),
+            (AccessSpec::Cell(_), Some(spec)) => {
+                let cells = Cells::new(spec, experiment, &address, streams, began)?;
+                Ok(Access::Cells(Box::new(cells)))
+            }
+            (AccessSpec::Cell(cell), None) => {
                 let cell = CellAccess::new(cell, experiment, &address, streams, began)?;
                 Ok(Access::Cell(Box::new(cell)))
             }
@@ -192,12 +250,29 @@ impl<P: Packet + Send + 'static> Topology<P> {
         &mut self.links.0[id.index()]
     }
 
-    /// The cell, if there is one.
+    /// The cell, if there is one and no other.
     pub fn cell(&mut self) -> Option<&mut CellAccess<P>> {
+        match self.radio() {
+            Some(Radio::One(cell)) => Some(cell),
+            Some(Radio::Several(_)) | None => None,
+        }
+    }
+
+    /// The radio, if there is one.
+    pub fn radio(&mut self) -> Option<Radio<'_, P>> {
         self.accesses.iter_mut().find_map(|access| match access {
-            Access::Cell(cell) => Some(&mut **cell),
+            Access::Cell(cell) => Some(Radio::One(cell)),
+            Access::Cells(cells) => Some(Radio::Several(cells)),
             Access::Wired { .. } => None,
         })
+    }
+
+    /// The handovers that were begun until the run's end.
+    pub fn take_handovers(&mut self, end: Instant) -> Vec<HandoverResult> {
+        match self.radio() {
+            Some(Radio::Several(cells)) => cells.take_handovers(end),
+            Some(Radio::One(_)) | None => Vec::new(),
+        }
     }
 
     /// A packet goes into an access. What is dropped for it goes to `dropped`.
@@ -226,6 +301,14 @@ impl<P: Packet + Send + 'static> Topology<P> {
                 cell.take_dropped(dropped);
                 Entered::Cell
             }
+            (Access::Cells(cells), direction) => {
+                match direction {
+                    Direction::Downlink => cells.send_downlink(now, route, packet),
+                    Direction::Uplink => cells.send_uplink(now, route, packet),
+                }
+                cells.take_dropped(dropped);
+                Entered::Cell
+            }
         }
     }
 
@@ -244,8 +327,9 @@ impl<P: Packet + Send + 'static> Topology<P> {
     /// What the bottleneck has carried, and could have carried, until `now`, to which the links are brought up.
     pub fn totals(&mut self, now: Instant, dropped: &mut Vec<P>) -> Totals {
         self.settle(now, dropped);
-        let mut totals = match self.cell() {
-            Some(cell) => cell.totals(now),
+        let mut totals = match self.radio() {
+            Some(Radio::One(cell)) => cell.totals(now),
+            Some(Radio::Several(cells)) => cells.totals(now),
             None => Totals::default(),
         };
         for link in self.wired_bottlenecks() {
@@ -260,7 +344,7 @@ impl<P: Packet + Send + 'static> Topology<P> {
         let of_data = |access: &Access<P>| match *access {
             Access::Wired { up, .. } if self.has_only_uploads => Some(up),
             Access::Wired { down, .. } => Some(down),
-            Access::Cell(_) => None,
+            Access::Cell(_) | Access::Cells(_) => None,
         };
         let links = self.accesses.iter().filter_map(of_data);
         links.map(|id| &self.links.0[id.index()])
@@ -276,8 +360,10 @@ impl<P: Packet + Send + 'static> Topology<P> {
             let bytes = queue.bytes().get() as f64;
             series.push(queue.name(), Metric::QueueBytes, now, bytes);
         }
-        if let Some(cell) = self.cell() {
-            cell.sample(now, series);
+        match self.radio() {
+            Some(Radio::One(cell)) => cell.sample(now, series),
+            Some(Radio::Several(cells)) => cells.sample(now, series),
+            None => {}
         }
     }
 
@@ -286,8 +372,10 @@ impl<P: Packet + Send + 'static> Topology<P> {
         let meters = self.links.0.into_iter().filter_map(Link::into_meter);
         let mut results: Vec<_> = meters.map(|meter| meter.finish(end)).collect();
         for access in self.accesses {
-            if let Access::Cell(cell) = access {
-                results.extend(cell.finish(end));
+            match access {
+                Access::Cell(cell) => results.extend(cell.finish(end)),
+                Access::Cells(cells) => results.extend(cells.finish(end)),
+                Access::Wired { .. } => {}
             }
         }
         results

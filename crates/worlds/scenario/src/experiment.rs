@@ -3,6 +3,7 @@
 
 use crate::apps::{PageSpec, VideoSpec};
 use crate::call::CallSpec;
+use crate::cells::CellsSpec;
 use crate::moving::MovingSpec;
 use crate::tunnel::TunnelSpec;
 use cc::{BuildConfig, RateReport, Reporter, cdbe, meld};
@@ -36,6 +37,8 @@ pub struct Experiment {
     /// The bottleneck. With a tunnel: the radio cell if one of its paths has it, else the first
     /// path's link.
     pub access: AccessSpec,
+    /// All cells and the handovers between them, where there are several.
+    pub cells: Option<CellsSpec>,
     /// The users, at least one.
     pub ues: Vec<UeSpec>,
     /// The flows, at least one, in the file's order.

@@ -19,6 +19,7 @@
 
 mod apps;
 mod call;
+mod cells;
 mod comparison;
 mod document;
 mod draws;
@@ -45,6 +46,7 @@ mod world;
 
 pub use apps::{AbrRule, PageSpec, VideoSpec};
 pub use call::{CallController, CallSpec};
+pub use cells::{CellsSpec, NamedCell};
 pub use comparison::{CompareError, Compared, Labelled, compare};
 pub use error::{Problem, ScenarioError};
 pub use experiment::{
@@ -65,15 +67,15 @@ pub use plan::{Bundle, Plan};
 pub use point::{EmbeddedFiles, Point, knobs, load, load_held, load_str, load_text};
 pub use resolved::{Resolved, ResolvedValue};
 pub use result::{
-    ApplicationResult, CallResult, Distribution, FlowResult, LinkResult, LossBursts, Measure,
-    PageResult, QueueResult, RealTime, RunResult, Series, TunnelPathResult, TunnelResult,
-    VideoResult,
+    ApplicationResult, CallResult, Distribution, FlowResult, HandoverResult, LinkResult,
+    LossBursts, Measure, PageResult, QueueResult, RealTime, RunResult, Series, TunnelPathResult,
+    TunnelResult, VideoResult,
 };
 pub use statistics::{Estimate, Ratio, estimate, ratio_of_units, unit_means};
 pub use summary::{
-    ApplicationSummary, BurstSummary, BurstsOfLength, FlowSummary, LinkSummary, NetworkShares,
-    QueueBytes, QueueSummary, RealTimeSummary, Spread, Summary, TraceSummary, TunnelPathSummary,
-    TunnelSummary,
+    ApplicationSummary, BurstSummary, BurstsOfLength, FlowSummary, HandoverEvent, HandoverSummary,
+    LinkSummary, NetworkShares, QueueBytes, QueueSummary, RealTimeSummary, Spread, Summary,
+    TraceSummary, TunnelPathSummary, TunnelSummary,
 };
 pub use tunnel::{PathEvent, TunnelAccess, TunnelPathSpec, TunnelSpec};
 pub use variants::{KnobInfo, MAX_PLANNED_POINTS, MAX_POINTS, Overrides, SampleRange, SweepAxis};

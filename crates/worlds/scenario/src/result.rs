@@ -1,9 +1,11 @@
 //! What one run of an experiment gives, in either world.
 
 mod application;
+mod handover;
 
 pub use application::{ApplicationResult, CallResult, Measure, PageResult, VideoResult};
 use cc::meld::LossDecision;
+pub use handover::HandoverResult;
 use metric::Metric;
 use units::{BitRate, Bytes, Duration, Instant};
 
@@ -37,6 +39,8 @@ pub struct RunResult {
     pub tunnel: Option<TunnelResult>,
     /// What became of packets that are not split, where they are marked.
     pub unsplit: Option<edge::marker::Counts>,
+    /// Handovers between cells that were begun, in the order of their commands.
+    pub handovers: Vec<HandoverResult>,
 }
 
 impl RunResult {

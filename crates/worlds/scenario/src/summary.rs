@@ -9,6 +9,7 @@ mod application;
 mod bursts;
 mod conditions;
 mod flow;
+mod handover;
 mod queue;
 mod real_time;
 mod spread;
@@ -21,6 +22,7 @@ pub use bursts::{BurstSummary, BurstsOfLength};
 pub use conditions::{NetworkShares, TraceSummary};
 use edge::marker::Verdict;
 pub use flow::FlowSummary;
+pub use handover::{HandoverEvent, HandoverSummary};
 pub use queue::{QueueBytes, QueueSummary};
 pub use real_time::RealTimeSummary;
 use serde::{Serialize, Serializer, ser::SerializeMap};
@@ -86,6 +88,9 @@ pub struct Summary {
     /// Packets that are not split by what became of them, where they are marked; not printed elsewhere.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub unsplit: BTreeMap<&'static str, f64>,
+    /// Handovers between cells; not printed with one cell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handovers: Option<HandoverSummary>,
     /// How runs in real time kept time; not printed of the simulator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub real_time: Option<RealTimeSummary>,
@@ -153,6 +158,10 @@ impl Summary {
             packet_hops: of(|run| run.packet_hops as f64),
             tunnel: TunnelSummary::of(runs),
             unsplit: unsplit(runs),
+            handovers: experiment
+                .cells
+                .is_some()
+                .then(|| HandoverSummary::of(runs)),
             real_time: real_time::real_time_summary(runs),
         }
     }

@@ -15,7 +15,7 @@ use crate::packet::Packet;
 use crate::pool::{Handle, Pool};
 use crate::schedule::{EntityId, Schedule};
 use network::measure::{SeriesSet, Totals};
-use network::{CellAccess, CellRoute, Entered, LinkId, Topology, WireSpec};
+use network::{CellRoute, Entered, LinkId, Radio, Topology, WireSpec};
 use queue::{Ecn, Packet as _};
 use ran::Direction;
 use scenario::QueueResult;
@@ -151,7 +151,9 @@ impl Parts {
                         scheduled.push(Scheduled { entity, exit });
                     }
                 }
-                network::Access::Cell(_) => cell_entity = Some(entity(None)),
+                network::Access::Cell(_) | network::Access::Cells(_) => {
+                    cell_entity = Some(entity(None));
+                }
             }
         }
         let path = [
@@ -355,8 +357,8 @@ impl Network {
     /// Runs the cell until `now`, its deadline. What it delivers is fetched by
     /// [`Self::poll_cell`].
     pub(crate) fn run_cell(&mut self, now: Instant) {
-        if let Some(cell) = self.cell() {
-            cell.on_deadline(now);
+        if let Some(mut radio) = self.topology.radio() {
+            radio.on_deadline(now);
             self.after_cell();
         }
     }
@@ -367,7 +369,7 @@ impl Network {
             direction,
             packet: handle,
             held,
-        } = self.cell()?.poll_delivered()?;
+        } = self.topology.radio()?.poll_delivered()?;
         self.hops += 1;
         if !held.is_zero() {
             self.pool.get_mut(handle).held += held;
@@ -399,9 +401,14 @@ impl Network {
         self.topology.sample(now, series);
     }
 
-    /// The cell, if there is one.
-    pub(crate) fn cell(&mut self) -> Option<&mut CellAccess<Handle>> {
-        self.topology.cell()
+    /// The radio, if there is one.
+    pub(crate) fn radio(&mut self) -> Option<Radio<'_, Handle>> {
+        self.topology.radio()
+    }
+
+    /// The handovers that were begun until the run's end.
+    pub(crate) fn take_handovers(&mut self, end: Instant) -> Vec<scenario::HandoverResult> {
+        self.topology.take_handovers(end)
     }
 
     fn has_tunnel(&self) -> bool {
@@ -453,11 +460,11 @@ impl Network {
     }
 
     fn after_cell(&mut self) {
-        let Some((cell, entity)) = self.topology.cell().zip(self.cell_entity) else {
+        let Some((mut radio, entity)) = self.topology.radio().zip(self.cell_entity) else {
             return;
         };
-        cell.take_dropped(&mut self.dropped);
-        self.schedule.set(entity, cell.next_deadline());
+        radio.take_dropped(&mut self.dropped);
+        self.schedule.set(entity, radio.next_deadline());
         self.count_dropped();
     }
 

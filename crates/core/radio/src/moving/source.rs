@@ -55,6 +55,7 @@ pub struct MovingRadio {
     blockers: Vec<Blocker>,
     fading: Option<FadingProcess>,
     interferer: Option<Interference>,
+    neighbours: Vec<Neighbour>,
     warnings: Vec<RangeWarning>,
     track: Track,
     leg: Leg,
@@ -73,6 +74,14 @@ pub struct MovingRadio {
     group_sinr: Vec<f32>,
     /// The last answer.
     last: Option<SinrSample>,
+}
+
+/// Another base station on the same carrier.
+#[derive(Clone, Debug)]
+struct Neighbour {
+    radio: Box<MovingRadio>,
+    /// Of its power, the part that disturbs.
+    share: f64,
 }
 
 #[derive(Clone, Debug)]
@@ -107,6 +116,19 @@ impl MovingRadio {
         streams: &Streams,
         fading: Rng,
     ) -> Result<Self, MovingRadioError> {
+        Self::on_way(config, run, streams, (fading, streams.stream("mobility")))
+    }
+
+    /// The same, whose fading and whose way draw from other streams: a UE that several base stations hear goes one way.
+    ///
+    /// # Errors
+    /// As [`MovingRadioConfig::check`].
+    pub fn on_way(
+        config: &MovingRadioConfig,
+        run: Duration,
+        streams: &Streams,
+        (fading, way): (Rng, Rng),
+    ) -> Result<Self, MovingRadioError> {
         let warnings = config.check(run)?;
         let budget = LinkBudget::new(config.budget)?;
         let model = config.model()?;
@@ -127,7 +149,7 @@ impl MovingRadio {
             None => None,
         };
         let walls = config.buildings.clone();
-        let mut track = Track::new(config.mobility.clone(), walls, streams.stream("mobility"))?;
+        let mut track = Track::new(config.mobility.clone(), walls, way)?;
         let leg = track.next_leg(Instant::ZERO);
         let mut this = Self {
             noise: budget.noise().to_milliwatts(),
@@ -144,6 +166,7 @@ impl MovingRadio {
             blockers: config.blockers.clone(),
             fading,
             interferer,
+            neighbours: Vec::new(),
             warnings,
             track,
             leg,
@@ -166,6 +189,21 @@ impl MovingRadio {
         if let Some(fading) = &mut self.fading {
             fading.divide(&groups.offsets(sub_carrier_spacing));
         }
+    }
+
+    /// The radio of another base station to the same UE disturbs this one: with this share of its power, 0 to 1, on average over
+    /// its fading.
+    pub fn disturbed_by(&mut self, neighbour: Self, share: f64) {
+        self.neighbours.push(Neighbour {
+            radio: Box::new(neighbour),
+            share,
+        });
+    }
+
+    /// Mean received power at a time, without fading; times never go back.
+    pub fn received(&mut self, at: Instant) -> Dbm {
+        self.advance_to(at);
+        Dbm::new(10.0 * self.reception().power.log10())
     }
 
     /// In what its path loss model is extrapolated, each once.
@@ -274,6 +312,11 @@ impl MovingRadio {
             if on {
                 disturbance += interference;
             }
+        }
+        for neighbour in &mut self.neighbours {
+            neighbour.radio.advance_to(at);
+            disturbance += neighbour.share * neighbour.radio.reception().power;
+            holds_until = holds_until.min(neighbour.radio.next);
         }
         let mean = power / disturbance;
         let sinr = match &mut self.fading {

@@ -71,13 +71,20 @@ pub(crate) struct Am {
 
 impl Am {
     pub(crate) fn new(config: RlcAmConfig, rat: Rat) -> Self {
+        let window = match rat {
+            Rat::Lte => LTE_WINDOW,
+            Rat::Nr { .. } => NR_WINDOW,
+        };
+        Self::with_window(config, window)
+    }
+    /// The same with nothing sent yet.
+    pub(crate) fn anew(&self) -> Self {
+        Self::with_window(self.config, self.window)
+    }
+    fn with_window(config: RlcAmConfig, window: u64) -> Self {
         Self {
             config,
-            window: if rat == Rat::Lte {
-                LTE_WINDOW
-            } else {
-                NR_WINDOW
-            },
+            window,
             retransmit: SpanSet::default(),
             sent_sdus: 0,
             acked_sdus: 0,

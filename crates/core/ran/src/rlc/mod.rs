@@ -17,6 +17,7 @@
 //! Here: the state of an entity, its timers and its audit; `transmit` and `receive` are its two sides.
 
 pub(crate) mod am;
+mod leave;
 mod reassembly;
 mod receive;
 pub(crate) mod segment;

@@ -31,6 +31,10 @@ impl Reassembly {
             trigger: 0,
         }
     }
+    /// The same with nothing received yet.
+    pub(crate) fn anew(&self) -> Self {
+        Self::new(self.t_reassembly)
+    }
     pub(crate) fn contiguous(&self) -> u64 {
         self.contiguous
     }

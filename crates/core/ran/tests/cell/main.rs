@@ -4,6 +4,7 @@ mod capacity;
 mod config;
 mod fairness;
 mod groups;
+mod handover;
 mod harness;
 mod harq;
 mod latency;

@@ -57,7 +57,8 @@ impl Network {
             .iter()
             .find_map(|access| match access {
                 Access::Cell(cell) => cell.next_deadline(),
-                Access::Wired { .. } => None,
+                // several cells are refused before
+                Access::Wired { .. } | Access::Cells(_) => None,
             })
     }
 
@@ -78,7 +79,7 @@ impl Network {
                         }
                     }
                 }
-                Access::Cell(_) => self.run_cell(now, index, devices),
+                Access::Cell(_) | Access::Cells(_) => self.run_cell(now, index, devices),
             }
         }
         while let Some(packet) = self.take(now, up) {

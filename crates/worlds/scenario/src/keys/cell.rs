@@ -33,11 +33,25 @@ pub(super) static SECTIONS: &[Section] = &[
         meaning: "A radio cell, the bottleneck.",
         keys: &[
             key(
+                "name",
+                Text,
+                Absent("required of each of several cells"),
+                Any,
+                "Its name, where there are several (`[[cell]]`).",
+            ),
+            key(
+                "activity",
+                Number,
+                Value("0.5"),
+                Within(0.0, 1.0),
+                "Where there are several: of its power, the part that disturbs the other cells on its carrier.",
+            ),
+            key(
                 "id",
                 Count,
                 Value("1"),
                 Within(0.0, 4_294_967_295.0),
-                "Identity in reports.",
+                "Identity in reports; of several cells, without it: their number.",
             ),
             key(
                 "rat",

@@ -7,6 +7,7 @@ mod apps;
 mod call;
 mod cell;
 mod flow;
+mod handover;
 mod moving;
 mod pep;
 mod queues;
@@ -249,6 +250,7 @@ static SECTIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
     all.extend(tunnel::sections());
     all.extend([cell::SECTIONS, trace::SECTIONS, queues::SECTIONS].concat());
     all.extend(queues::of_layers());
+    all.extend(handover::SECTIONS.iter().copied());
     let after = [
         flow::SECTIONS,
         apps::SECTIONS,

@@ -124,7 +124,15 @@ pub(super) static SECTIONS: &[Section] = &[
                 Table,
                 Absent("a `[link]`"),
                 Any,
-                "The bottleneck, if it is a radio cell; with a `[tunnel]`, that of one of its paths.",
+                "The bottleneck, if it is a radio cell; with a `[tunnel]`, that of one of its paths. Several, as `[[cell]]`: \
+                 users move between them.",
+            ),
+            key(
+                "handover",
+                Table,
+                Absent("its defaults"),
+                Any,
+                "How users are handed over, where there are several cells.",
             ),
             key(
                 "link",

@@ -57,6 +57,13 @@ pub(super) static SECTIONS: &[Section] = &[
                 "Its radio channel.",
             ),
             key(
+                "cell",
+                Text,
+                Absent("the one that it receives best"),
+                Any,
+                "The cell that serves it first, where there are several.",
+            ),
+            key(
                 "mobility",
                 Table,
                 Absent("only for a moving channel"),

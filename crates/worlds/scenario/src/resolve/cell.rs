@@ -1,8 +1,8 @@
 //! The radio cell.
 
 use super::site::UplinkBudget;
-use super::{Access, Context, queues, site, trace};
-use crate::document::Node;
+use super::{Access, Context, cells, queues, site, trace};
+use crate::document::{Node, Value};
 use crate::error::{Checked, fault};
 use crate::experiment::{CellSpec, LoadSpec, TraceSpec};
 use crate::reader::{Frequency, Reader};
@@ -18,9 +18,24 @@ use units::{BitRate, Hertz, Mcs, Prb};
 /// Maximum data resource elements of a PRB and slot (TS 38.214 5.1.3.2).
 const MAX_DATA_RE: u64 = 156;
 
-/// Reads `[cell]`.
+/// Reads `[cell]`, or `[[cell]]`.
 pub(super) fn read(cx: &mut Context<'_>, top: &mut Reader<'_>, node: &Node) -> Checked<Access> {
-    let mut reader = Reader::open("cell", "[cell]", Some(node), node.at)?;
+    if let Value::Array(items) = &node.value {
+        return cells::read(cx, top, items, node.at);
+    }
+    cells::check_single(top)?;
+    let (access, reader) = one(cx, node, "[cell]")?;
+    top.put("cell", ResolvedValue::Table(reader.finish()));
+    Ok(access)
+}
+
+/// One cell, and its reader.
+pub(super) fn one<'a>(
+    cx: &mut Context<'_>,
+    node: &'a Node,
+    title: &str,
+) -> Checked<(Access, Reader<'a>)> {
+    let mut reader = Reader::open("cell", title, Some(node), node.at)?;
     let is_lte = reader.choice("rat")? == "lte";
     let mut reader = reader.for_lte(is_lte);
     let rat = rat(&mut reader, is_lte)?;
@@ -54,14 +69,15 @@ pub(super) fn read(cx: &mut Context<'_>, top: &mut Reader<'_>, node: &Node) -> C
     }
     let site = site::read(&mut reader, &config, carrier, budget)?;
     let (background, background_trace) = background(&mut reader, n_prb)?;
-    top.put("cell", ResolvedValue::Table(reader.finish()));
-    Ok(Access::Cell {
+    let access = Access::Cell {
         spec: Box::new(CellSpec { config, background }),
         at: node.at,
         site: Box::new(site),
         background_trace,
         uplink: trace.map(Box::new),
-    })
+        several: None,
+    };
+    Ok((access, reader))
 }
 
 fn rat(reader: &mut Reader<'_>, is_lte: bool) -> Checked<Rat> {

@@ -6,7 +6,7 @@ use super::site::Site;
 use super::{moving, trace};
 use crate::error::{Checked, fault};
 use crate::experiment::ChannelSpec;
-use crate::moving::merge;
+use crate::moving::{MovingSpec, merge};
 use crate::reader::Reader;
 use crate::resolved::ResolvedValue;
 use radio::{CqiToMcs, FadeConfig, LinkAdaptation, LinkAdaptationConfig};
@@ -60,6 +60,31 @@ pub(super) fn read(
     };
     ue.put("channel", ResolvedValue::Table(reader.finish()));
     Ok(spec)
+}
+
+/// The radio of a moving user to another cell than the first.
+pub(super) fn beside(
+    cx: &mut Context<'_>,
+    ue: &mut Reader<'_>,
+    name: &str,
+    cell: &CellConfig,
+    site: &Site,
+) -> Checked<Arc<MovingSpec>> {
+    let way = moving::way(ue, name, site)?;
+    let Some(node) = ue.given("channel") else {
+        return Err(fault(
+            ue.at(),
+            format!("[ue.{name}] has no key \"channel\""),
+        ));
+    };
+    let title = format!("[ue.{name}.channel]");
+    let (reader, _) = Reader::open_kind("ue.<name>.channel", title, node)?;
+    let mut reader = reader.for_lte(cell.rat == ran::Rat::Lte);
+    let (spec, warnings) = moving::channel(&mut reader, cell, site, way, cx.duration)?;
+    for warning in warnings {
+        merge(&mut cx.warnings, warning);
+    }
+    Ok(Arc::new(spec))
 }
 
 fn constant_mcs(reader: &mut Reader<'_>, cell: &CellConfig) -> Checked<ChannelSpec> {

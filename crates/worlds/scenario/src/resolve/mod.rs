@@ -3,6 +3,7 @@
 mod apps;
 mod call;
 mod cell;
+mod cells;
 mod channel;
 mod flow;
 mod moving;
@@ -93,7 +94,7 @@ pub(crate) fn experiment(cx: &mut Context<'_>, root: &Table) -> Checked<Made> {
     let tunnel = tunnel::read(&mut top)?;
     let access = access(cx, &mut top, tunnel.as_ref())?;
     let path = path(cx, &mut top, &access, tunnel.as_ref())?;
-    let (mut ues, groups) = ue::all(cx, &mut top, &access)?;
+    let (mut ues, groups, others) = ue::all(cx, &mut top, &access)?;
     let access = match &tunnel {
         Some(tunnel) => tunnel::turned_off(tunnel, access, &mut ues),
         None => access,
@@ -105,6 +106,13 @@ pub(crate) fn experiment(cx: &mut Context<'_>, root: &Table) -> Checked<Made> {
     }
     let cdbe = reports::cdbe(&mut top, &access, &flows, path.rtt)?;
     let meld = reports::meld(&mut top, &access, &flows, &pep, &cdbe)?;
+    let mut access = access;
+    let cells = match &mut access {
+        Access::Cell { spec, several, .. } => several
+            .take()
+            .map(|several| several.into_spec(spec, &ues, &others)),
+        Access::Link(_) => None,
+    };
     let access = with_background(access, &ues)?;
     let experiment = Experiment {
         name,
@@ -115,6 +123,7 @@ pub(crate) fn experiment(cx: &mut Context<'_>, root: &Table) -> Checked<Made> {
         sample_interval,
         path,
         access,
+        cells,
         ues,
         flows,
         pep,
@@ -137,6 +146,8 @@ pub(crate) enum Access {
         background_trace: Option<Position>,
         /// What all users' uplinks play.
         uplink: Option<Box<TraceSpec>>,
+        /// All cells, where there are several.
+        several: Option<Box<cells::Several>>,
     },
     Link(LinkSpec),
 }
@@ -204,7 +215,13 @@ fn path(
 }
 
 fn access(cx: &mut Context<'_>, top: &mut Reader<'_>, tunnel: Option<&Tunnel>) -> Checked<Access> {
+    let has_several = |node: &Node| matches!(node.value, crate::document::Value::Array(_));
     if let Some(tunnel) = tunnel {
+        if let Some(node) = top.given("cell").filter(|node| has_several(node)) {
+            return Err(fault(node.at, "a [tunnel] over several cells")
+                .allowed("a path of a tunnel is one cell")
+                .hint("write the cell as [cell]"));
+        }
         let cell = match top.given("cell") {
             Some(node) => Some(cell::read(cx, top, node)?),
             None => None,
@@ -215,7 +232,10 @@ fn access(cx: &mut Context<'_>, top: &mut Reader<'_>, tunnel: Option<&Tunnel>) -
     }
     match (top.given("cell"), top.given("link")) {
         (Some(cell), None) => cell::read(cx, top, cell),
-        (None, Some(link)) => read_link(top, link).map(Access::Link),
+        (None, Some(link)) => {
+            cells::check_single(top)?;
+            read_link(top, link).map(Access::Link)
+        }
         (Some(_), Some(link)) => Err(fault(link.at, "both [cell] and [link] are given")
             .allowed("the bottleneck is one of the two")
             .hint("remove one")),

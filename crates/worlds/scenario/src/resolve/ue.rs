@@ -1,5 +1,6 @@
 //! Users and their bearers.
 
+use super::cells::OtherRadios;
 use super::{Access, Context, channel, check_name, check_unique, copy_name, queues};
 use crate::document::{Node, Value};
 use crate::error::{Checked, fault};
@@ -30,19 +31,21 @@ pub(super) fn all(
     cx: &mut Context<'_>,
     top: &mut Reader<'_>,
     access: &Access,
-) -> Checked<(Vec<UeSpec>, Vec<Group>)> {
+) -> Checked<(Vec<UeSpec>, Vec<Group>, Vec<OtherRadios>)> {
     let Some(node) = top.given("ue") else {
-        return none(access);
+        let (ues, groups) = none(access)?;
+        return Ok((ues, groups, Vec::new()));
     };
     let Some(table) = node.table() else {
         return Err(fault(node.at, format!("\"ue\" is {}", node.kind()))
             .allowed("expected tables such as [ue.phone]"));
     };
     let (mut ues, mut groups, mut names) = (Vec::new(), Vec::new(), Vec::new());
+    let mut others = Vec::new();
     let mut resolved = Resolved::default();
     for entry in &table.entries {
         check_name(&entry.key, entry.at, "user")?;
-        let (spec, count, read) = one(cx, &entry.key, &entry.node, access)?;
+        let (spec, radios, (count, read)) = one(cx, &entry.key, &entry.node, access)?;
         groups.push(Group {
             name: entry.key.clone(),
             first: ues.len(),
@@ -55,6 +58,7 @@ pub(super) fn all(
         for n in 0..count {
             let name = copy_name(&entry.key, n);
             names.push((name.clone(), entry.at));
+            others.push(radios.clone());
             ues.push(UeSpec {
                 name,
                 ..spec.clone()
@@ -67,7 +71,7 @@ pub(super) fn all(
     }
     check_unique(&names, "user")?;
     top.put("ue", ResolvedValue::Table(resolved));
-    Ok((ues, groups))
+    Ok((ues, groups, others))
 }
 
 /// Without `[ue]`: a wire has a host at its end, a cell needs a list of its UEs.
@@ -101,15 +105,30 @@ fn one(
     name: &str,
     node: &Node,
     access: &Access,
-) -> Checked<(UeSpec, usize, Resolved)> {
+) -> Checked<(UeSpec, OtherRadios, (usize, Resolved))> {
     let mut reader = Reader::open("ue.<name>", format!("[ue.{name}]"), Some(node), node.at)?;
     let count = reader.count::<usize>("count")?;
+    let mut others = OtherRadios::default();
+    if let Access::Cell { several: None, .. } | Access::Link(_) = access
+        && let Some(node) = reader.given("cell")
+    {
+        return Err(fault(node.at, "\"cell\" without several cells")
+            .allowed("there is none to choose")
+            .hint("remove the line, or write the cells as [[cell]]"));
+    }
     let (channel, uplink, bearers) = match access {
         Access::Cell {
-            spec, site, uplink, ..
+            spec,
+            site,
+            uplink,
+            several,
+            ..
         } => {
             let channel = channel::read(cx, &mut reader, name, &spec.config, site)?;
             queues::check_channel(&spec.config, &channel, node)?;
+            if let Some(several) = several {
+                others = several.radios(cx, &mut reader, name, &channel)?;
+            }
             let uplink = uplink.as_deref().cloned();
             (channel, uplink, bearers(&mut reader, name, &spec.config)?)
         }
@@ -131,7 +150,7 @@ fn one(
         uplink,
         bearers,
     };
-    Ok((spec, count, reader.finish()))
+    Ok((spec, others, (count, reader.finish())))
 }
 
 /// The tables of `bearer`. Where none is declared, an option or an axis may set keys of the one that there is then: number 0.

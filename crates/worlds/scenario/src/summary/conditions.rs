@@ -57,8 +57,17 @@ impl NetworkShares {
     }
 }
 
-/// The radio in words: `LTE, 100 PRBs`, `5G, slots of 500 us, 273 PRBs`. None of a wired bottleneck.
+/// The radio in words: `LTE, 100 PRBs`, `5G, slots of 500 us, 273 PRBs`; of several cells, the first and how many there
+/// are. None of a wired bottleneck.
 pub(super) fn radio(experiment: &Experiment) -> Option<String> {
+    let first = of_first(experiment)?;
+    Some(match &experiment.cells {
+        None => first,
+        Some(cells) => format!("{first}, the first of {} cells", cells.cells.len()),
+    })
+}
+
+fn of_first(experiment: &Experiment) -> Option<String> {
     match &experiment.access {
         AccessSpec::Link(_) => None,
         AccessSpec::Cell(cell) => Some(match cell.config.rat {

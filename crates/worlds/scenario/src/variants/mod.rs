@@ -289,7 +289,10 @@ fn check_key(path: &Path, at: Position) -> Checked<()> {
                 path.get(3),
             )
         }
-        Some(top @ ("path" | "link" | "cell" | "pep" | "tunnel")) => {
+        Some("cell") if path.get(1).is_some_and(|key| key.parse::<u32>().is_ok()) => {
+            ("cell".to_owned(), "[[cell]]".to_owned(), path.get(2))
+        }
+        Some(top @ ("path" | "link" | "cell" | "handover" | "pep" | "tunnel")) => {
             (top.to_owned(), format!("[{top}]"), path.get(1))
         }
         Some(top @ ("flow" | "ue")) => {

@@ -1,6 +1,7 @@
 //! Scenario files: what is read, what is refused, and with which message.
 
 mod bearers;
+mod cells;
 mod edge_settings;
 mod embedded;
 mod files;

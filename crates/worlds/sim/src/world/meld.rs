@@ -60,9 +60,10 @@ impl Trace for Recorder {
 impl World {
     /// The cell makes a radio report that only the servers read.
     pub(super) fn make_server_report(&mut self) {
-        if let Some(cell) = self.net.cell() {
-            let report = cell.report(self.now);
-            self.send_to_servers(report);
+        let now = self.now;
+        if let Some(mut radio) = self.net.radio() {
+            let reports = radio.reports(now);
+            self.send_to_servers(reports);
         }
         if let Some(servers) = &self.server_reports {
             let next = servers.reports.next_report();
@@ -70,17 +71,19 @@ impl World {
         }
     }
 
-    /// A radio report leaves for the servers.
-    pub(super) fn send_to_servers(&mut self, report: RadioReport) {
+    /// The radio reports of all cells leave for the servers.
+    pub(super) fn send_to_servers(&mut self, reports: Vec<RadioReport>) {
         if self
             .server_reports
             .as_ref()
             .is_some_and(|r| r.is_for_clients)
         {
-            self.report_to_clients(&report);
+            for report in &reports {
+                self.report_to_clients(report);
+            }
         }
         if let Some(servers) = &mut self.server_reports {
-            servers.reports.send(self.now, report);
+            servers.reports.send_all(self.now, reports);
             let arrival = servers.reports.next_arrival();
             self.net.schedule.set(servers.arrival_entity, arrival);
         }

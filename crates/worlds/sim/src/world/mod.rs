@@ -333,6 +333,7 @@ impl World {
             .map(|f| self.net.lost(f as u32))
             .collect();
         let (tunnel, of_tunnel) = self.take_tunnel_results();
+        let handovers = self.net.take_handovers(end);
         let mut queues = self.net.finish(end);
         queues.extend(of_tunnel);
         let mut flows = Vec::with_capacity(self.flows.len());
@@ -369,6 +370,7 @@ impl World {
             wall: core::time::Duration::ZERO,
             real_time: None,
             tunnel,
+            handovers,
             unsplit: self
                 .control
                 .and_then(|control| control.marker)

@@ -117,16 +117,16 @@ impl World {
     /// The cell makes a radio report.
     pub(super) fn make_report(&mut self, id: EntityId) {
         let now = self.now;
-        if let (Some(control), Some(cell)) = (&mut self.control, self.net.cell()) {
-            let report = cell.report(now);
-            let copy = self.server_reports.is_some().then(|| report.clone());
-            control.reports.send(now, report);
+        if let (Some(control), Some(mut radio)) = (&mut self.control, self.net.radio()) {
+            let reports = radio.reports(now);
+            let copy = self.server_reports.is_some().then(|| reports.clone());
+            control.reports.send_all(now, reports);
             let next = control.reports.next_report();
             let arrival = control.reports.next_arrival();
             self.net.schedule.set(id, Some(next));
             self.net.schedule.set(control.arrival_entity, arrival);
-            if let Some(report) = copy {
-                self.send_to_servers(report);
+            if let Some(reports) = copy {
+                self.send_to_servers(reports);
             }
         }
     }

@@ -28,6 +28,7 @@ pub(crate) fn dumbbell(
     duration: Duration,
 ) -> Experiment {
     Experiment {
+        cells: None,
         name: "dumbbell".into(),
         description: String::new(),
         seed: 1,

@@ -9,6 +9,7 @@ mod custom_queues;
 mod determinism;
 mod dumbbell;
 mod experiments;
+mod handover;
 mod marks;
 mod meld;
 mod moving;

@@ -543,3 +543,32 @@ fn a_second_carrier_is_at_the_same_place() {
     assert!(sinr(&mut one, 5.0) != sinr(&mut two, 5.0));
     assert_eq!(one.place(), two.place());
 }
+
+#[test]
+fn another_base_station_disturbs_with_the_share_of_its_power() {
+    let radio = |x: f64| {
+        let base = BaseStation {
+            place: at(x, 0.0),
+            ..plain().base
+        };
+        let config = MovingRadioConfig { base, ..plain() };
+        MovingRadio::new(&config, RUN, &Streams::new(1)).unwrap()
+    };
+    // the UE is half-way between two, so that both are received alike
+    let sinr = |share: f64| {
+        let mut here = radio(0.0);
+        here.disturbed_by(radio(200.0), share);
+        here.sinr(seconds(1.0)).sinr.to_linear()
+    };
+    let snr = radio(0.0).mean_snr().to_linear();
+    for share in [0.0, 0.25, 1.0] {
+        let expected = 1.0 / (1.0 / snr + share);
+        let measured = sinr(share);
+        assert!(
+            (measured / expected - 1.0).abs() < 1e-9,
+            "{share}: {measured}, expected {expected}"
+        );
+    }
+    let (mut near, mut far) = (radio(90.0), radio(0.0));
+    assert!(near.received(seconds(1.0)) > far.received(seconds(1.0)));
+}

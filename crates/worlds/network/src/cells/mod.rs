@@ -1,0 +1,332 @@
+//! Several cells as the way into the UEs, each of which one of them serves.
+//!
+//! ```text
+//!            +--> cell "west"  --+
+//!   edge ----+--> cell "middle" -+--> PDCP of each UE: in order --> UE
+//!            +--> cell "east"  --+
+//!                  |  forwarding |
+//! ```
+//!
+//! When a UE is handed over, and in which steps, is decided by crate `mobility`; here its packets are moved accordingly.
+
+mod mobile;
+mod radios;
+#[cfg(test)]
+mod tests;
+mod transfer;
+
+use crate::Error;
+use crate::cell::{CellAccess, CellRoute, Delivered};
+use crate::measure::{SeriesSet, Totals};
+use mobile::{Mobile, Numbered, Waiting};
+use mobility::{Handover, Measurements, Reordering, Route, Step, TargetBuffer, Timing};
+use queue::Packet;
+use radios::UeRadios;
+use ran::{Direction, RlcMode, UeIndex};
+use rnis::RadioReport;
+use scenario::{CellsSpec, Experiment, HandoverResult, QueueResult};
+use std::collections::VecDeque;
+use std::net::IpAddr;
+use units::{Duration, Instant, Streams};
+
+/// One of the cells.
+struct OneCell<P> {
+    name: String,
+    access: CellAccess<Numbered<P>>,
+    /// UEs that it serves.
+    served: usize,
+    /// Its counters as they were last read.
+    read: Totals,
+}
+
+/// Several cells in the network.
+pub struct Cells<P> {
+    cells: Vec<OneCell<P>>,
+    ues: Vec<Mobile<P>>,
+    ue_names: Vec<String>,
+    /// By UE and bearer: acknowledged mode.
+    is_acknowledged: Vec<Vec<bool>>,
+    timing: Timing,
+    is_forwarding: bool,
+    /// When anything is due of the UEs, whatever the cells do.
+    next_of_ues: Instant,
+    /// Of all cells, while they served a UE.
+    totals: Totals,
+    results: Vec<HandoverResult>,
+    delivered: VecDeque<Delivered<P>>,
+    dropped: Vec<P>,
+    // kept for its memory
+    lost: Vec<Numbered<P>>,
+}
+
+impl<P: Packet + Send> Cells<P> {
+    /// The cells of an experiment that has several.
+    ///
+    /// # Errors
+    /// What is wrong with a cell, a channel or the background load.
+    pub fn new(
+        spec: &CellsSpec,
+        experiment: &Experiment,
+        address: &dyn Fn(usize) -> Option<IpAddr>,
+        streams: Streams,
+        began: Instant,
+    ) -> Result<Self, Error> {
+        let streams = streams.child("cells");
+        let radios = |ue: usize| {
+            let name = experiment.ues[ue].name.as_str();
+            UeRadios::new(spec, (ue, name), experiment.duration, &streams)
+        };
+        let count = experiment.ues.len();
+        let mut cells = Vec::with_capacity(spec.cells.len());
+        for cell in &spec.cells {
+            let of_cell = (0..count).map(|ue| radios(ue).of(cell));
+            let of_cell = of_cell.collect::<Result<Vec<_>, Error>>()?;
+            let access = CellAccess::with_radios(
+                Some(&cell.name),
+                &cell.spec,
+                experiment,
+                (of_cell, address),
+                &streams.child(&cell.name),
+                began,
+            )?;
+            cells.push(OneCell {
+                name: cell.name.clone(),
+                access,
+                served: count,
+                read: Totals::default(),
+            });
+        }
+        let mut ues = Vec::with_capacity(count);
+        for (index, ue) in experiment.ues.iter().enumerate() {
+            let of_cell = |cell| {
+                let radio = radios(index).mean(cell)?;
+                let elements = 12.0 * f64::from(cell.spec.config.n_prb.get());
+                Ok((radio, 10.0 * elements.log10()))
+            };
+            let of_cells = spec.cells.iter().map(of_cell);
+            let of_cells = of_cells.collect::<Result<Vec<_>, Error>>()?;
+            let first = spec.first.get(index).copied().flatten();
+            ues.push(Self::mobile(spec, of_cells, first, ue.bearers.len()));
+        }
+        for (cell, it) in cells.iter_mut().enumerate() {
+            for (ue, mobile) in ues.iter().enumerate() {
+                if mobile.serving != cell {
+                    it.access.let_go(Instant::ZERO, UeIndex(ue));
+                    it.served -= 1;
+                }
+            }
+        }
+        let is_acknowledged = experiment.ues.iter().map(|ue| {
+            let bearers = ue.bearers.iter();
+            bearers.map(|it| matches!(it.rlc, RlcMode::Am(_))).collect()
+        });
+        Ok(Self {
+            cells,
+            is_acknowledged: is_acknowledged.collect(),
+            ue_names: experiment.ues.iter().map(|ue| ue.name.clone()).collect(),
+            ues,
+            timing: spec.timing,
+            is_forwarding: spec.is_forwarding,
+            next_of_ues: Instant::ZERO,
+            totals: Totals::default(),
+            results: Vec::new(),
+            delivered: VecDeque::new(),
+            dropped: Vec::new(),
+            lost: Vec::new(),
+        })
+    }
+
+    fn mobile(
+        spec: &CellsSpec,
+        mut radios: Vec<(radio::moving::MovingRadio, f64)>,
+        first: Option<usize>,
+        bearers: usize,
+    ) -> Mobile<P> {
+        let measured = Mobile::<P>::measure(&mut radios, Instant::ZERO);
+        let best = (0..measured.len())
+            .max_by(|&a, &b| measured[a].as_dbm().total_cmp(&measured[b].as_dbm()));
+        let serving = first.or(best).unwrap_or(0);
+        let cells = spec.cells.len();
+        let new = || [Reordering::default(), Reordering::default()];
+        Mobile {
+            serving,
+            measurements: Measurements::new(spec.measurements, cells, serving, Instant::ZERO),
+            radios,
+            handover: None,
+            bearers: (0..bearers).map(|_| new()).collect(),
+            forwarded: VecDeque::new(),
+            target: TargetBuffer::default(),
+            uplink: VecDeque::new(),
+            left_at: vec![None; cells],
+            result: 0,
+        }
+    }
+
+    /// When the cells are to run next.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        let cells = self.cells.iter();
+        let first = cells.filter_map(|cell| cell.access.next_deadline()).min();
+        Some(first.map_or(self.next_of_ues, |at| at.min(self.next_of_ues)))
+    }
+
+    /// A packet enters at the edge.
+    pub fn send_downlink(&mut self, now: Instant, route: CellRoute, packet: P) {
+        let packet = Numbered {
+            packet,
+            direction: Direction::Downlink,
+            route,
+            count: None,
+        };
+        let ue = route.ue.0;
+        let mobile = &mut self.ues[ue];
+        match mobile.handover.as_ref().map(Handover::route) {
+            None | Some(Route::Source) => self.enter_downlink(now, packet),
+            Some(Route::Forwarded) if self.is_forwarding => self.forward(now, packet),
+            Some(Route::Forwarded) => self.lose(now, packet),
+            Some(Route::Target) => {
+                mobile.target.on_fresh(packet);
+                self.pump(now, ue);
+            }
+        }
+    }
+
+    /// A packet enters in the UE.
+    pub fn send_uplink(&mut self, now: Instant, route: CellRoute, packet: P) {
+        let packet = Numbered {
+            packet,
+            direction: Direction::Uplink,
+            route,
+            count: None,
+        };
+        let mobile = &mut self.ues[route.ue.0];
+        match &mobile.handover {
+            Some(handover) if handover.is_interrupted() => mobile.uplink.push_back(packet),
+            _ => self.enter_uplink(now, packet),
+        }
+    }
+
+    /// The cells run until `now`, and the UEs take the steps that are due.
+    pub fn on_deadline(&mut self, now: Instant) {
+        for cell in 0..self.cells.len() {
+            let access = &mut self.cells[cell].access;
+            if access.next_deadline().is_some_and(|at| at <= now) {
+                access.on_deadline(now);
+                self.collect(now, cell);
+            }
+        }
+        if self.next_of_ues > now {
+            return;
+        }
+        for ue in 0..self.ues.len() {
+            while self.ues[ue].next_deadline() <= now {
+                self.on_ue(now, ue);
+            }
+        }
+        self.find_next();
+    }
+
+    fn find_next(&mut self) {
+        let next = self.ues.iter().map(Mobile::next_deadline).min();
+        self.next_of_ues = next.unwrap_or(Instant::MAX);
+    }
+
+    /// What is due of a UE.
+    fn on_ue(&mut self, now: Instant, ue: usize) {
+        let mobile = &mut self.ues[ue];
+        if mobile.measurements.next_measurement() <= now {
+            let measured = Mobile::<P>::measure(&mut mobile.radios, now);
+            mobile.measurements.on_measurement(now, measured);
+        }
+        if let Some(target) = mobile.measurements.poll_report(now) {
+            let handover = Handover::new(now, mobile.serving, target, self.timing);
+            mobile.handover = Some(handover);
+        }
+        while let Some((_, packet)) = mobile.forwarded.pop_front_if(|(at, _)| *at <= now) {
+            mobile.target.on_forwarded(packet);
+        }
+        self.pump(now, ue);
+        while let Some(handover) = &mut self.ues[ue].handover
+            && let Some(step) = handover.poll(now)
+        {
+            let (from, to) = (handover.source(), handover.target());
+            match step {
+                Step::Command => self.command(now, ue, (from, to)),
+                Step::Access => self.access(now, ue, to),
+                Step::PathSwitch => {}
+                Step::EndMarker => self.complete(now, ue, to),
+            }
+        }
+    }
+
+    /// The next packet that has come out.
+    pub fn poll_delivered(&mut self) -> Option<Delivered<P>> {
+        self.delivered.pop_front()
+    }
+
+    /// Packets that have been dropped.
+    pub fn take_dropped(&mut self, into: &mut Vec<P>) {
+        into.append(&mut self.dropped);
+    }
+
+    /// The radio reports of all cells, each with the UEs that it serves.
+    pub fn reports(&mut self, now: Instant) -> Vec<RadioReport> {
+        let cells = self.cells.iter_mut();
+        cells.map(|cell| cell.access.report(now)).collect()
+    }
+
+    /// How far the cells were used, and what they could have carried, while they served anyone.
+    pub fn totals(&mut self, now: Instant) -> Totals {
+        for cell in &mut self.cells {
+            let (before, after) = (cell.read, cell.access.totals(now));
+            if cell.served > 0 {
+                self.totals.capacity += after.capacity - before.capacity;
+            }
+            self.totals.used += after.used - before.used;
+            cell.read = after;
+        }
+        self.totals
+    }
+
+    /// A step of the time series.
+    pub fn sample(&mut self, now: Instant, series: &mut SeriesSet) {
+        for cell in &mut self.cells {
+            cell.access.sample(now, series);
+        }
+    }
+
+    /// The handovers that were begun; one that has not been completed ends at `end`.
+    pub fn take_handovers(&mut self, end: Instant) -> Vec<HandoverResult> {
+        for mobile in &self.ues {
+            if mobile
+                .handover
+                .as_ref()
+                .is_some_and(Handover::is_interrupted)
+                && let Some(result) = self.results.get_mut(mobile.result)
+            {
+                result.interruption = end.saturating_since(result.at);
+            }
+        }
+        core::mem::take(&mut self.results)
+    }
+
+    /// The results of all queues.
+    pub fn finish(self, end: Instant) -> Vec<QueueResult> {
+        let cells = self.cells.into_iter();
+        cells.flat_map(|cell| cell.access.finish(end)).collect()
+    }
+
+    /// Packets that are in no cell, but on their way to one or behind one that is missing.
+    pub fn between_cells(&self) -> usize {
+        let of = |mobile: &Mobile<P>| {
+            let bearers = mobile.bearers.iter().flatten();
+            let waiting: usize = bearers.map(Reordering::waiting).sum();
+            waiting + mobile.forwarded.len() + mobile.target.len() + mobile.uplink.len()
+        };
+        self.ues.iter().map(of).sum()
+    }
+}
+
+/// So long a packet has waited for others.
+fn held(waiting_since: Instant, now: Instant) -> Duration {
+    now.saturating_since(waiting_since)
+}

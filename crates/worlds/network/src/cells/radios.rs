@@ -1,0 +1,119 @@
+//! The radios of a user to several cells: one way, and for each cell a path loss, a shadowing and a fading of its own.
+
+use crate::Error;
+use crate::cell::Radio;
+use radio::moving::{Fading, MovingRadio, MovingRadioConfig, MovingRadioError};
+use radio::{LinkAdaptation, SoundedUplink};
+use ran::{SubBands, UplinkSource};
+use scenario::{CellsSpec, NamedCell};
+use units::{Duration, Streams};
+
+/// The radios of one user.
+pub(super) struct UeRadios<'a> {
+    cells: &'a CellsSpec,
+    /// Its index.
+    ue: usize,
+    name: &'a str,
+    run: Duration,
+    /// Of its name.
+    streams: Streams,
+}
+
+impl<'a> UeRadios<'a> {
+    /// `streams` are those of all cells.
+    pub(super) fn new(
+        cells: &'a CellsSpec,
+        (ue, name): (usize, &'a str),
+        run: Duration,
+        streams: &Streams,
+    ) -> Self {
+        Self {
+            cells,
+            ue,
+            name,
+            run,
+            streams: streams.child("ue").child(name),
+        }
+    }
+
+    fn error(&self, error: &impl ToString) -> Error {
+        Error::Channel {
+            ue: self.name.to_owned(),
+            problem: error.to_string(),
+        }
+    }
+
+    /// The radio to a cell, on the way that the user goes in this run.
+    fn config(&self, cell: &NamedCell) -> Result<MovingRadioConfig, MovingRadioError> {
+        let first = &self.cells.cells[0].radios[self.ue];
+        let placed = first.placed(self.run, self.streams.stream("place"))?;
+        Ok(MovingRadioConfig {
+            mobility: placed.mobility,
+            ..cell.radios[self.ue].radio.clone()
+        })
+    }
+
+    /// With draws of this cell, but for the way.
+    fn radio(
+        &self,
+        cell: &NamedCell,
+        config: &MovingRadioConfig,
+        fading: &str,
+    ) -> Result<MovingRadio, MovingRadioError> {
+        let radio = self.streams.child("radio");
+        let of_cell = radio.child(&cell.name);
+        let rngs = (of_cell.stream(fading), radio.stream("mobility"));
+        MovingRadio::on_way(config, self.run, &of_cell, rngs)
+    }
+
+    /// The radio to a cell without fading: what is measured, and what disturbs.
+    pub(super) fn mean(&self, cell: &NamedCell) -> Result<MovingRadio, Error> {
+        let mean = || {
+            let config = MovingRadioConfig {
+                fading: Fading::None,
+                ..self.config(cell)?
+            };
+            self.radio(cell, &config, "fading")
+        };
+        mean().map_err(|error| self.error(&error))
+    }
+
+    /// Channel and uplink to a cell, disturbed by the others on its carrier.
+    pub(super) fn of(&self, cell: &NamedCell) -> Result<Radio, Error> {
+        let (spec, moving) = (&cell.spec.config, &cell.radios[self.ue]);
+        let config = self.config(cell).map_err(|error| self.error(&error))?;
+        let mut radio = self
+            .radio(cell, &config, "fading")
+            .map_err(|error| self.error(&error))?;
+        for other in self.cells.cells.iter().filter(|it| it.name != cell.name) {
+            let theirs = &other.radios[self.ue].radio;
+            if theirs.carrier != config.carrier {
+                continue;
+            }
+            // of a wider carrier only what lies in this one
+            let (here, there) = (config.budget.bandwidth, theirs.budget.bandwidth);
+            let overlap = (here.get() as f64 / there.get() as f64).min(1.0);
+            radio.disturbed_by(self.mean(other)?, other.activity * overlap);
+        }
+        if spec.sub_bands != SubBands::None {
+            radio.divide(spec.prb_groups(), spec.rat.sub_carrier_spacing());
+        }
+        let channel = LinkAdaptation::new(radio, moving.adaptation);
+        let channel = Box::new(channel.map_err(|error| self.error(&error))?);
+        let Some(uplink) = &moving.uplink else {
+            return Ok((channel, None));
+        };
+        let fading = match uplink.carrier == config.carrier {
+            true => "fading",
+            false => "fading/up",
+        };
+        let back = self.radio(cell, &uplink.beside(&config), fading);
+        let mut back = back.map_err(|error| self.error(&error))?;
+        if spec.sub_bands != SubBands::None {
+            back.divide(spec.uplink_groups(), spec.rat.sub_carrier_spacing());
+        }
+        let back = SoundedUplink::new(back, moving.adaptation);
+        let back = Box::new(back.map_err(|error| self.error(&error))?);
+        Ok((channel, Some(UplinkSource::Sinr(back))))
+    }
+}

@@ -1,0 +1,155 @@
+//! Handovers between real cells: every packet is delivered once and in order, or its loss is counted.
+
+use super::Cells;
+use crate::CellRoute;
+use proptest::prelude::*;
+use queue::Packet;
+use ran::Direction;
+use scenario::{Experiment, HandoverResult, Overrides, load_str};
+use units::{Bytes, Duration, Instant, Streams};
+
+/// The number of a packet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct P(u32);
+
+impl Packet for P {
+    fn bytes(&self) -> Bytes {
+        Bytes::new(1_200)
+    }
+}
+
+/// A user goes past two cells within 1.5 s; its bearer is of this mode.
+fn experiment(rlc: &str, handover: &str) -> Experiment {
+    let cell = |name: &str, x: u32| {
+        format!(
+            "[[cell]]\nname = \"{name}\"\nrat = \"nr\"\nfrequency = \"3.5 GHz\"\nbandwidth = \"10 MHz\"\n\
+             bler-family = \"5g-lena\"\nsite = {{ position = [\"{x} m\", \"10 m\"] }}\n"
+        )
+    };
+    let text = format!(
+        "duration = \"3 s\"\n[path]\nrtt = \"40 ms\"\n[flow.bulk]\napp = {{ kind = \"bulk\", size = \"1 MB\" }}\n\
+         {}{}[handover]\ntime-to-trigger = \"20 ms\"\nmeasurement-period = \"20 ms\"\nfilter-coefficient = 0\n{handover}\n\
+         [ue.phone]\nchannel = {{ kind = \"moving\", path-loss = \"umi-street-canyon\", sight = \"los\" }}\n\
+         mobility = {{ kind = \"line\", from = [\"10 m\", \"0 m\"], towards = [\"100 m\", \"0 m\"], speed = \"300 km/h\" }}\n\
+         [[ue.phone.bearer]]\nrlc = \"{rlc}\"\ndownlink-buffer = \"unlimited\"\nuplink-buffer = \"unlimited\"\n",
+        cell("west", 0),
+        cell("east", 100)
+    );
+    let mut points = load_str(&text, &Overrides::default()).expect("valid");
+    points.remove(0).experiment
+}
+
+struct Outcome {
+    delivered: [Vec<u32>; 2],
+    dropped: Vec<u32>,
+    handovers: Vec<HandoverResult>,
+    left: usize,
+}
+
+/// A packet each way every `interval` for 1.5 s, then as long as it takes.
+fn run(experiment: &Experiment, interval: Duration, seed: u64) -> Outcome {
+    let spec = experiment.cells.as_ref().expect("several cells");
+    let mut cells: Cells<P> = Cells::new(
+        spec,
+        experiment,
+        &|_| None,
+        Streams::new(seed),
+        Instant::ZERO,
+    )
+    .expect("can be built");
+    let route = CellRoute::of(0, 0, &experiment.ues[0].bearers);
+    let (mut next, mut sent) = (Instant::ZERO, 0);
+    let (last, end) = (
+        Instant::ZERO + Duration::from_millis(1_500),
+        Instant::ZERO + Duration::from_millis(2_900),
+    );
+    let (mut delivered, mut dropped) = ([Vec::new(), Vec::new()], Vec::new());
+    loop {
+        let due = cells.next_deadline().unwrap_or(Instant::MAX);
+        let now = if next <= last { due.min(next) } else { due };
+        if now > end {
+            break;
+        }
+        if now == due {
+            cells.on_deadline(now);
+        } else {
+            cells.send_downlink(now, route, P(sent));
+            cells.send_uplink(now, route, P(sent));
+            sent += 1;
+            next += interval;
+        }
+        while let Some(out) = cells.poll_delivered() {
+            delivered[out.direction as usize].push(out.packet.0);
+        }
+        cells.take_dropped(&mut dropped);
+    }
+    let all: Vec<u32> = (0..sent).collect();
+    let dropped: Vec<u32> = dropped.into_iter().map(|packet| packet.0).collect();
+    // what is not delivered in one direction is dropped
+    for direction in [Direction::Downlink, Direction::Uplink] {
+        let of = &delivered[direction as usize];
+        assert!(of.is_sorted_by(|a, b| a < b), "once and in order: {of:?}");
+        let missing = all.iter().filter(|n| of.binary_search(n).is_err());
+        assert!(
+            missing.clone().all(|n| dropped.contains(n)),
+            "{direction:?}: {:?}",
+            missing.collect::<Vec<_>>()
+        );
+    }
+    assert_eq!(
+        2 * all.len(),
+        delivered[0].len() + delivered[1].len() + dropped.len()
+    );
+    Outcome {
+        delivered,
+        dropped,
+        left: cells.between_cells(),
+        handovers: cells.take_handovers(end),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    #[test]
+    fn with_forwarding_nothing_is_lost_whatever_the_times(
+        interruption in 0u64..300,
+        preparation in 0u64..50,
+        switch in 0u64..60,
+        forwarding in 0u64..60,
+        interval in 200u64..3_000,
+        seed in 0u64..1_000,
+    ) {
+        let handover = format!(
+            "interruption = \"{interruption} ms\"\npreparation = \"{preparation} ms\"\n\
+             path-switch = \"{switch} ms\"\nforwarding-delay = \"{forwarding} ms\""
+        );
+        let out = run(&experiment("am", &handover), Duration::from_micros(interval), seed);
+        prop_assert!(!out.handovers.is_empty());
+        prop_assert!(out.dropped.is_empty(), "{:?}", out.dropped);
+        prop_assert_eq!(out.left, 0);
+        prop_assert_eq!(out.handovers.iter().map(|it| it.lost).sum::<u64>(), 0);
+        let each = [out.delivered[0].len(), out.delivered[1].len()];
+        prop_assert_eq!(each[0], each[1]);
+    }
+}
+
+#[test]
+fn without_forwarding_what_the_source_had_and_got_is_lost_and_nothing_else() {
+    let times = "interruption = \"50 ms\"\npath-switch = \"10 ms\"\nforwarding = false";
+    let out = run(&experiment("am", times), Duration::from_micros(500), 7);
+    let lost: u64 = out.handovers.iter().map(|it| it.lost).sum();
+    assert_eq!(out.dropped.len() as u64, lost);
+    // at least what came while the source had no UE: 60 ms at 2 packets a millisecond
+    assert!(lost >= 120, "{lost}");
+    assert!(out.handovers.iter().all(|it| it.forwarded == 0));
+}
+
+#[test]
+fn unacknowledged_bearers_lose_what_was_on_the_radio_only() {
+    let times = "interruption = \"50 ms\"";
+    let out = run(&experiment("um", times), Duration::from_micros(500), 7);
+    let lost: u64 = out.handovers.iter().map(|it| it.lost).sum();
+    assert!(lost < 60, "{lost}");
+    assert!(out.handovers.iter().any(|it| it.forwarded >= 120));
+}

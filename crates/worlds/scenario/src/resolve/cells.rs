@@ -1,0 +1,302 @@
+//! Several cells (`[[cell]]`), and the handovers between them (`[handover]`).
+
+use super::site::Site;
+use super::{Access, Context, cell, check_name};
+use crate::cells::{CellsSpec, NamedCell};
+use crate::document::Node;
+use crate::error::{Checked, either, fault};
+use crate::experiment::{CellSpec, ChannelSpec, UeSpec};
+use crate::moving::MovingSpec;
+use crate::reader::Reader;
+use crate::resolved::ResolvedValue;
+use crate::source::Position;
+use mobility::{A3Config, FilterCoefficient, MeasurementsConfig, Timing};
+use ran::CellConfig;
+use rnis::CellId;
+use std::sync::Arc;
+
+/// Maximum cells: each user measures and is disturbed by all.
+const MAX_CELLS: usize = 64;
+
+/// The cells of a file that has several.
+pub(crate) struct Several {
+    names: Vec<(String, Position)>,
+    activities: Vec<f64>,
+    /// All but the first.
+    others: Vec<(CellSpec, Site)>,
+    measurements: MeasurementsConfig,
+    timing: Timing,
+    is_forwarding: bool,
+}
+
+/// What one user has beside its radio to the first cell.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OtherRadios {
+    /// To each of the other cells, in their order.
+    radios: Vec<Arc<MovingSpec>>,
+    /// The cell that serves it first.
+    first: Option<usize>,
+}
+
+/// Reads `[[cell]]` and `[handover]`.
+pub(super) fn read(
+    cx: &mut Context<'_>,
+    top: &mut Reader<'_>,
+    items: &[Node],
+    at: Position,
+) -> Checked<Access> {
+    if items.len() > MAX_CELLS {
+        return Err(fault(at, format!("{} tables [[cell]]", items.len()))
+            .allowed(format!("allowed are at most {MAX_CELLS}")));
+    }
+    let (mut names, mut activities, mut others) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut first, mut resolved) = (None, Vec::new());
+    let mut ids: Vec<CellId> = Vec::new();
+    for (number, node) in items.iter().enumerate() {
+        let (mut access, mut reader) = cell::one(cx, node, "[[cell]]")?;
+        let name = name(&mut reader, &names)?;
+        check_site(node, &name)?;
+        activities.push(reader.number("activity")?);
+        let Access::Cell {
+            spec,
+            background_trace,
+            uplink,
+            ..
+        } = &mut access
+        else {
+            continue;
+        };
+        check_traces(&name, node.at, *background_trace, uplink.is_some())?;
+        if reader.given("id").is_none() {
+            spec.config.id = CellId(number as u32 + 1);
+            reader.put("id", ResolvedValue::Count(number as u64 + 1));
+        }
+        if ids.contains(&spec.config.id) {
+            let id = spec.config.id.0;
+            return Err(
+                fault(reader.place("id"), format!("two cells have the id {id}"))
+                    .hint("give each its own, or leave \"id\" out"),
+            );
+        }
+        ids.push(spec.config.id);
+        names.push((name, node.at));
+        resolved.push(ResolvedValue::Table(reader.finish()));
+        match access {
+            access if first.is_none() => first = Some(access),
+            Access::Cell { spec, site, .. } => {
+                if let Some(first) = &first {
+                    check_alike(first, &spec.config, &names)?;
+                }
+                others.push((*spec, *site));
+            }
+            Access::Link(_) => {}
+        }
+    }
+    top.put("cell", ResolvedValue::List(resolved));
+    let Some(mut access) = first.filter(|_| items.len() > 1) else {
+        return Err(fault(at, format!("{} tables [[cell]]", items.len()))
+            .allowed("expected two and more")
+            .hint("write a single cell as [cell]"));
+    };
+    if let Access::Cell { spec, several, .. } = &mut access {
+        let (measurements, timing, is_forwarding) = handover(top, &spec.config)?;
+        *several = Some(Box::new(Several {
+            names,
+            activities,
+            others,
+            measurements,
+            timing,
+            is_forwarding,
+        }));
+    }
+    Ok(access)
+}
+
+/// The name of a cell, which no other has.
+fn name(reader: &mut Reader<'_>, before: &[(String, Position)]) -> Checked<String> {
+    let Some(name) = reader.optional_text("name")? else {
+        return Err(fault(reader.at(), "[[cell]] has no key \"name\"")
+            .allowed("each of several cells has one")
+            .hint("for example name = \"west\""));
+    };
+    let at = reader.place("name");
+    check_name(&name, at, "cell")?;
+    match before.iter().any(|(other, _)| *other == name) {
+        false => Ok(name),
+        true => Err(fault(at, format!("two cells have the name \"{name}\""))
+            .hint("give one of the two another name")),
+    }
+}
+
+/// That the place of a cell's antenna is given: among several, none is the origin by default.
+fn check_site(node: &Node, name: &str) -> Checked<()> {
+    let site = node.table().and_then(|cell| cell.get("site"));
+    match site.map(|site| (site, site.table())) {
+        Some((_, Some(site))) if site.get("position").is_some() => Ok(()),
+        site => {
+            let at = site.map_or(node.at, |(site, _)| site.at);
+            Err(fault(at, format!("no site serves the cell \"{name}\""))
+                .allowed("each of several cells has a place")
+                .hint("for example site = { position = [\"0 m\", \"0 m\"] }"))
+        }
+    }
+}
+
+/// That nothing of a cell follows a trace, which one cell's users alone have.
+fn check_traces(
+    name: &str,
+    at: Position,
+    background: Option<Position>,
+    has_uplink: bool,
+) -> Checked<()> {
+    let (at, what) = match (background, has_uplink) {
+        (Some(at), _) => (at, "the load"),
+        (None, true) => (at, "the uplink"),
+        (None, false) => return Ok(()),
+    };
+    Err(
+        fault(at, format!("{what} of the cell \"{name}\" follows a trace"))
+            .allowed("with several cells the radio is worked out from places"),
+    )
+}
+
+/// That a cell is of the first one's technology.
+fn check_alike(first: &Access, config: &CellConfig, names: &[(String, Position)]) -> Checked<()> {
+    let (Access::Cell { spec, .. }, Some((name, at))) = (first, names.last()) else {
+        return Ok(());
+    };
+    let is_lte = |config: &CellConfig| config.rat == ran::Rat::Lte;
+    if is_lte(&spec.config) == is_lte(config) {
+        return Ok(());
+    }
+    let of_first = if is_lte(&spec.config) { "lte" } else { "nr" };
+    Err(fault(
+        *at,
+        format!("the cell \"{name}\" is of another technology than the first"),
+    )
+    .allowed("users are handed over between cells of one technology")
+    .hint(format!("take rat = \"{of_first}\"")))
+}
+
+/// Reads `[handover]`.
+fn handover(
+    top: &mut Reader<'_>,
+    cell: &CellConfig,
+) -> Checked<(MeasurementsConfig, Timing, bool)> {
+    let node = top.given("handover");
+    let is_lte = cell.rat == ran::Rat::Lte;
+    let mut reader = Reader::open("handover", "[handover]", node, top.at())?.for_lte(is_lte);
+    let a3 = A3Config::new(
+        reader.quantity("a3-offset")?,
+        reader.quantity("hysteresis")?,
+        reader.quantity("time-to-trigger")?,
+    );
+    let a3 = a3.map_err(|error| fault(reader.place("hysteresis"), error.to_string()))?;
+    let filter = FilterCoefficient::new(reader.count("filter-coefficient")?);
+    let filter =
+        filter.map_err(|error| fault(reader.place("filter-coefficient"), error.to_string()))?;
+    let measurements = MeasurementsConfig {
+        period: reader.quantity("measurement-period")?,
+        filter,
+        a3,
+    };
+    let timing = Timing {
+        preparation: reader.quantity("preparation")?,
+        interruption: reader.quantity("interruption")?,
+        path_switch: reader.quantity("path-switch")?,
+        forwarding: reader.quantity("forwarding-delay")?,
+    };
+    let is_forwarding = reader.flag("forwarding")?;
+    top.put("handover", ResolvedValue::Table(reader.finish()));
+    Ok((measurements, timing, is_forwarding))
+}
+
+/// That `[handover]` and a user's `cell` stand with several cells only.
+pub(super) fn check_single(top: &Reader<'_>) -> Checked<()> {
+    match top.given("handover") {
+        None => Ok(()),
+        Some(node) => Err(fault(node.at, "[handover] without several cells")
+            .allowed("a single cell hands no user over")
+            .hint("write the cells as [[cell]], or remove the table")),
+    }
+}
+
+impl Several {
+    /// What a user has beside its radio to the first cell.
+    pub(super) fn radios(
+        &self,
+        cx: &mut Context<'_>,
+        ue: &mut Reader<'_>,
+        name: &str,
+        channel: &ChannelSpec,
+    ) -> Checked<OtherRadios> {
+        if !matches!(channel, ChannelSpec::Moving(_)) {
+            return Err(fault(
+                ue.place("channel"),
+                format!("the channel of {name} does not follow from its place"),
+            )
+            .allowed("with several cells it is kind = \"moving\""));
+        }
+        let mut radios = Vec::with_capacity(self.others.len());
+        for (spec, site) in &self.others {
+            radios.push(super::channel::beside(cx, ue, name, &spec.config, site)?);
+        }
+        Ok(OtherRadios {
+            radios,
+            first: self.first(ue)?,
+        })
+    }
+
+    /// The cell that serves a user first, if the file names it.
+    fn first(&self, ue: &mut Reader<'_>) -> Checked<Option<usize>> {
+        let Some(name) = ue.optional_text("cell")? else {
+            return Ok(None);
+        };
+        let names = || self.names.iter().map(|(name, _)| name.as_str());
+        match names().position(|of| of == name) {
+            Some(cell) => Ok(Some(cell)),
+            None => Err(
+                fault(ue.place("cell"), format!("there is no cell \"{name}\""))
+                    .allowed(format!("the scenario has {}", either(names())))
+                    .nearest(&name, names()),
+            ),
+        }
+    }
+
+    /// What a run needs, given the users.
+    pub(super) fn into_spec(
+        self,
+        first: &CellSpec,
+        ues: &[UeSpec],
+        others: &[OtherRadios],
+    ) -> CellsSpec {
+        let to_first = ues.iter().filter_map(|ue| match &ue.channel {
+            ChannelSpec::Moving(moving) => Some(Arc::clone(moving)),
+            _ => None,
+        });
+        let mut radios: Vec<Vec<Arc<MovingSpec>>> = vec![to_first.collect()];
+        for cell in 0..self.others.len() {
+            let of_cell = others.iter().filter_map(|ue| ue.radios.get(cell).cloned());
+            radios.push(of_cell.collect());
+        }
+        let specs = core::iter::once(first.clone());
+        let specs = specs.chain(self.others.into_iter().map(|(spec, _)| spec));
+        let named = self.names.into_iter().zip(self.activities);
+        CellsSpec {
+            cells: named
+                .zip(specs)
+                .zip(radios)
+                .map(|((((name, _), activity), spec), radios)| NamedCell {
+                    name,
+                    spec,
+                    activity,
+                    radios,
+                })
+                .collect(),
+            measurements: self.measurements,
+            timing: self.timing,
+            is_forwarding: self.is_forwarding,
+            first: others.iter().map(|ue| ue.first).collect(),
+        }
+    }
+}
