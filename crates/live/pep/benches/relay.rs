@@ -2,7 +2,8 @@
 //! tuned, and ours with its control running, in turns of one run.
 //!
 //! `cargo bench -p pep --bench relay` prints a table; `-- --record` also writes
-//! `docs/results/proxy.md`. `--only streams`, `objects`, `connections` or `deciding` measures that alone.
+//! `docs/results/proxy.md`. `--only streams`, `objects`, `connections`,
+//! `deciding` or `alternatives` measures that alone.
 //! Needs root; without haproxy its columns are left out, with a note.
 #![allow(missing_docs, reason = "a bench")]
 
@@ -10,10 +11,14 @@
 #[allow(dead_code, reason = "shared with the tests, which use more of it")]
 mod support;
 
+#[path = "relay/alternatives.rs"]
+mod alternatives;
 #[path = "relay/connections.rs"]
 mod connections;
 #[path = "relay/deciding.rs"]
 mod deciding;
+#[path = "relay/minimal/mod.rs"]
+mod minimal;
 #[path = "relay/objects.rs"]
 mod objects;
 #[path = "relay/relays.rs"]
@@ -34,6 +39,9 @@ fn main() -> ExitCode {
     let has = |word: &str| arguments.iter().any(|a| a == word);
     if has("daemon") {
         return support::run_daemon(&arguments[1..]);
+    }
+    if has("relay") {
+        return minimal::run(&arguments[1..]);
     }
     let Some(hosts) = Hosts::try_new("the relay bench") else {
         return ExitCode::SUCCESS;
@@ -67,11 +75,16 @@ fn main() -> ExitCode {
 type Measure = fn(&Hosts, &[Kind], &mut Table);
 
 /// Name on the command line, title on the page.
-const PARTS: [(&str, &str, Measure); 4] = [
+const PARTS: [(&str, &str, Measure); 5] = [
     ("streams", "Bulk transfer", streams::measure),
     ("objects", "Small objects", objects::measure),
     ("connections", "Connections", connections::measure),
     ("deciding", "Deciding", deciding::measure),
+    (
+        "alternatives",
+        "Ways for payload in the kernel",
+        alternatives::measure,
+    ),
 ];
 
 /// The results of a part, printed as they come.
@@ -91,6 +104,11 @@ impl Table {
             rows: Vec::new(),
             notes: Vec::new(),
         }
+    }
+
+    /// Other columns than the relays that are compared.
+    pub fn columns(&mut self, names: Vec<&'static str>) {
+        self.kinds = names;
     }
 
     /// A row.
