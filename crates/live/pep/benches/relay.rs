@@ -2,7 +2,8 @@
 //! tuned, and ours with its control running, in turns of one run.
 //!
 //! `cargo bench -p pep --bench relay` prints a table; `-- --record` also writes
-//! `docs/results/proxy.md`. `--only streams`, `objects`, `connections`, `deciding` or `showing` measures that alone.
+//! `docs/results/proxy.md`. `--only streams`, `objects`, `connections`, `deciding`, `showing` or
+//! `alternatives` measures that alone.
 //! Needs root; without haproxy its columns are left out, with a note.
 #![allow(missing_docs, reason = "a bench")]
 
@@ -10,6 +11,8 @@
 #[allow(dead_code, reason = "shared with the tests, which use more of it")]
 mod support;
 
+#[path = "relay/alternatives.rs"]
+mod alternatives;
 #[path = "../tests/live/capture.rs"]
 #[allow(dead_code, reason = "shared with the tests, which use more of it")]
 mod capture;
@@ -17,6 +20,8 @@ mod capture;
 mod connections;
 #[path = "relay/deciding.rs"]
 mod deciding;
+#[path = "relay/minimal/mod.rs"]
+mod minimal;
 #[path = "relay/objects.rs"]
 mod objects;
 #[path = "relay/relays.rs"]
@@ -39,6 +44,9 @@ fn main() -> ExitCode {
     let has = |word: &str| arguments.iter().any(|a| a == word);
     if has("daemon") {
         return support::run_daemon(&arguments[1..]);
+    }
+    if has("relay") {
+        return minimal::run(&arguments[1..]);
     }
     let Some(hosts) = Hosts::try_new("the relay bench") else {
         return ExitCode::SUCCESS;
@@ -72,12 +80,17 @@ fn main() -> ExitCode {
 type Measure = fn(&Hosts, &[Kind], &mut Table);
 
 /// Name on the command line, title on the page.
-const PARTS: [(&str, &str, Measure); 5] = [
+const PARTS: [(&str, &str, Measure); 6] = [
     ("streams", "Bulk transfer", streams::measure),
     ("objects", "Small objects", objects::measure),
     ("connections", "Connections", connections::measure),
     ("deciding", "Deciding", deciding::measure),
     ("showing", "Showing", showing::measure),
+    (
+        "alternatives",
+        "Ways for payload in the kernel",
+        alternatives::measure,
+    ),
 ];
 
 /// The results of a part, printed as they come.
@@ -97,6 +110,11 @@ impl Table {
             rows: Vec::new(),
             notes: Vec::new(),
         }
+    }
+
+    /// Other columns than the relays that are compared.
+    pub fn columns(&mut self, names: Vec<&'static str>) {
+        self.kinds = names;
     }
 
     /// A row.

@@ -122,6 +122,7 @@ pub(crate) fn run(seed: u64, delay: f64, steps: u32) -> RunResult {
         real_time: None,
         tunnel: None,
         unsplit: None,
+        handovers: Vec::new(),
     }
 }
 

@@ -195,15 +195,20 @@ impl Relay {
 
 /// CPU time of a process so far, user and system, seconds.
 pub fn cpu_seconds(pid: u32) -> f64 {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("it runs");
-    let after_name = stat.rsplit(')').next().expect("a name");
+    try_cpu_seconds(pid).expect("it runs")
+}
+
+/// The same, none of a process that has ended.
+pub fn try_cpu_seconds(pid: u32) -> Option<f64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let after_name = stat.rsplit(')').next()?;
     let fields: Vec<&str> = after_name.split_whitespace().collect();
     let ticks: u64 = fields[11..13]
         .iter()
         .filter_map(|f| f.parse::<u64>().ok())
         .sum();
     // USER_HZ is 100 everywhere
-    ticks as f64 / 100.0
+    Some(ticks as f64 / 100.0)
 }
 
 /// Counts a process's system calls from now on for so long, if the kernel's event and `perf` can be had.

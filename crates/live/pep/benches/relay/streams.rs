@@ -6,7 +6,7 @@ use crate::support::{Hosts, SERVER};
 use crate::{Table, median};
 use rustix::fs::{MemfdFlags, memfd_create, sendfile};
 use rustix::net::{RecvFlags, recv};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
@@ -17,8 +17,8 @@ const WARM_UP: Duration = Duration::from_millis(500);
 const MEASURE: Duration = Duration::from_millis(1_500);
 const REPEATS: usize = 3;
 
-/// Sends a file of zeros again and again; the pages are not copied.
-fn pour(stream: &TcpStream, stop: &AtomicBool) {
+/// Sends a file of zeros again and again, and counts the bytes; the pages are not copied.
+pub fn pour(stream: &TcpStream, stop: &AtomicBool, sent: &AtomicU64) {
     const BYTES: usize = 4 << 20;
     let file = memfd_create("zeros", MemfdFlags::CLOEXEC).expect("a file");
     rustix::fs::ftruncate(&file, BYTES as u64).expect("made long");
@@ -28,9 +28,9 @@ fn pour(stream: &TcpStream, stop: &AtomicBool) {
         while offset < BYTES as u64 {
             let left = BYTES - offset as usize;
             match sendfile(stream, &file, Some(&mut offset), left) {
-                Ok(n) if n > 0 => {}
+                Ok(n) if n > 0 => sent.fetch_add(n as u64, Relaxed),
                 _ => return,
-            }
+            };
         }
     }
 }
@@ -44,7 +44,7 @@ fn serve(listener: TcpListener, stop: Arc<AtomicBool>) {
             }
             if let Ok(stream) = stream {
                 let stop = Arc::clone(&stop);
-                std::thread::spawn(move || pour(&stream, &stop));
+                std::thread::spawn(move || pour(&stream, &stop, &AtomicU64::new(0)));
             }
         }
     });
@@ -61,14 +61,27 @@ fn swallow(stream: &TcpStream, received: &AtomicU64, stop: &AtomicBool) {
     }
 }
 
-/// Gbit/s, and CPU seconds of the relay a gigabyte.
-fn stream(hosts: &Hosts, relay: &Relay, flows: usize) -> (f64, f64) {
+/// What a transfer has taken.
+pub struct Measured<const N: usize> {
+    /// Gbit/s.
+    pub rate: f64,
+    /// CPU seconds a gigabyte, of what was asked for.
+    pub costs: [f64; N],
+}
+
+/// A transfer of so many flows, and the CPU time that others have taken meanwhile.
+pub fn stream<const N: usize>(
+    hosts: &Hosts,
+    target: SocketAddr,
+    flows: usize,
+    cpu: impl Fn() -> [f64; N],
+) -> Measured<N> {
     let stop = Arc::new(AtomicBool::new(false));
     let received = Arc::new(AtomicU64::new(0));
     let begin = Arc::new(Barrier::new(flows + 1));
     let threads: Vec<_> = (0..flows)
         .map(|_| {
-            let stream = connect(&hosts.client, relay.target(PORT)).expect("connected");
+            let stream = connect(&hosts.client, target).expect("connected");
             let (stop, received) = (Arc::clone(&stop), Arc::clone(&received));
             let begin = Arc::clone(&begin);
             std::thread::spawn(move || {
@@ -79,16 +92,19 @@ fn stream(hosts: &Hosts, relay: &Relay, flows: usize) -> (f64, f64) {
         .collect();
     begin.wait();
     std::thread::sleep(WARM_UP);
-    let (began, bytes, cpu) = (Instant::now(), received.load(Relaxed), relay.cpu_seconds());
+    let (began, bytes, before) = (Instant::now(), received.load(Relaxed), cpu());
     std::thread::sleep(MEASURE);
     let seconds = began.elapsed().as_secs_f64();
     let bytes = (received.load(Relaxed) - bytes) as f64;
-    let cpu = relay.cpu_seconds() - cpu;
+    let after = cpu();
     stop.store(true, Relaxed);
     for thread in threads {
         thread.join().expect("it ends");
     }
-    (bytes * 8.0 / seconds / 1e9, cpu / (bytes / 1e9))
+    Measured {
+        rate: bytes * 8.0 / seconds / 1e9,
+        costs: std::array::from_fn(|i| (after[i] - before[i]) / (bytes / 1e9)),
+    }
 }
 
 /// The rows of 1, 8, 64 and 512 flows.
@@ -105,7 +121,9 @@ pub fn measure(hosts: &Hosts, kinds: &[Kind], table: &mut Table) {
         for _ in 0..REPEATS {
             for (i, kind) in kinds.iter().enumerate() {
                 let relay = Relay::start(*kind, hosts, PORT);
-                let (rate, cost) = stream(hosts, &relay, flows);
+                let target = relay.target(PORT);
+                let measured = stream(hosts, target, flows, || [relay.cpu_seconds()]);
+                let (rate, [cost]) = (measured.rate, measured.costs);
                 rates[i].push(rate);
                 if relay.pid().is_some() {
                     costs[i].push(cost);

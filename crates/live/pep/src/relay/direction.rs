@@ -21,6 +21,22 @@ pub(super) enum Filled {
     Nothing,
 }
 
+/// What came of passing bytes on by a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Passed {
+    /// What was read.
+    pub(super) filled: Filled,
+    /// Of that, handed on; the buffer holds the rest.
+    pub(super) written: usize,
+}
+
+impl Passed {
+    /// No byte was read.
+    pub(super) fn nothing(filled: Filled) -> Self {
+        Self { filled, written: 0 }
+    }
+}
+
 /// A socket, as far as a direction does not splice.
 pub(super) trait Socket {
     /// Bytes received and not read.
@@ -49,6 +65,9 @@ pub(super) trait Buffer<S>: Holds {
     fn fill(&mut self, from: &S, most: usize) -> Result<Filled>;
     /// Hands up to so many of the bytes that it holds to a socket; 0 if that has no room.
     fn drain(&mut self, to: &S, most: usize) -> Result<usize>;
+    /// Passes up to so many bytes, and up to [`COPY`], from a socket to another by a copy, while it holds nothing. The next
+    /// byte must not be marked as urgent: a read would take the mark away.
+    fn pass(&mut self, from: &S, to: &S, most: usize) -> Result<Passed>;
 }
 
 /// Where buffers come from.
@@ -67,6 +86,10 @@ pub(super) trait Buffers {
 /// processor. A pipe and sockets can hold many times as much.
 pub(super) const TURN: usize = 1 << 20;
 
+/// Bytes that are copied rather than spliced. A read of fewer shows that there is no more, which a splice does not, and up to
+/// twice as many the two calls take less time (`docs/results/proxy.md`). The smallest pipe has room for them.
+pub(super) const COPY: usize = 4_096;
+
 /// What a socket is known to be ready for. The kernel reports changes only, so it is kept here.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Readiness {
@@ -76,6 +99,9 @@ pub(super) struct Readiness {
     pub(super) can_write: bool,
     /// A byte was marked as urgent, and has not been read.
     pub(super) is_urgent: bool,
+    /// The kernel has reported data and no mark, and nothing was read since: marks are set on what comes later only, so
+    /// the next byte has none.
+    pub(super) has_unmarked: bool,
     /// The far end has ended its direction, or the connection is broken: there will be no further
     /// word of it, so reading goes on to the end.
     pub(super) is_ending: bool,
@@ -86,7 +112,11 @@ impl Readiness {
     pub(super) fn on_event(&mut self, flags: EventFlags) {
         let ending = EventFlags::RDHUP | EventFlags::HUP;
         self.is_ending |= flags.intersects(ending);
-        self.is_urgent |= flags.contains(EventFlags::PRI);
+        let is_marked = flags.contains(EventFlags::PRI);
+        self.is_urgent |= is_marked;
+        if is_marked || flags.contains(EventFlags::IN) {
+            self.has_unmarked = !is_marked && !self.is_ending;
+        }
         // also a mark that moves on stops what was being read
         self.can_read |= flags.intersects(EventFlags::IN | EventFlags::PRI | ending);
         self.can_write |= flags.contains(EventFlags::OUT);
@@ -104,6 +134,8 @@ pub(super) struct Direction<B> {
     has_ended: bool,
     /// The end has been passed on.
     pub(super) is_finished: bool,
+    /// Its last turn that read anything read more than is copied.
+    is_bulk: bool,
     /// The pipe, or the turn, could take no more although the socket may have.
     pub(super) is_backlogged: bool,
     /// There was no pipe to be had, for want of descriptors or memory: another turn is needed, without an event.
@@ -146,6 +178,7 @@ impl<B> Default for Direction<B> {
             urgent: None,
             has_ended: false,
             is_finished: false,
+            is_bulk: false,
             is_backlogged: false,
             lacks_pipe: false,
             leaves_byte: false,
@@ -205,7 +238,8 @@ impl<B: Holds> Direction<B> {
         B: Buffer<S>,
     {
         let before = self.held();
-        let read = self.fill(means, ue, (before, TURN), from);
+        let filled = self.fill(means, ue, (before, TURN), from, None);
+        let read = filled.map(|moved| moved.read);
         means.registry.account(ue, before, self.held());
         means
             .registry
@@ -229,12 +263,16 @@ impl<B: Holds> Direction<B> {
         let held_before = self.held();
         loop {
             let most = TURN - moved.read;
-            let read = self.fill(means, ue, (held_before, most), from)?;
-            let written = self.drain(to, TURN - moved.written)?;
-            moved.read += read;
-            moved.written += written;
-            self.most = self.most.saturating_sub(read);
-            if read == 0 && written == 0 {
+            let passed = self.fill(means, ue, (held_before, most), from, Some(to))?;
+            moved.read += passed.read;
+            moved.written += passed.written;
+            let drained = self.drain(to, TURN - moved.written)?;
+            moved.written += drained;
+            self.most = self.most.saturating_sub(passed.read);
+            if moved.read > 0 {
+                self.is_bulk = moved.read > COPY;
+            }
+            if passed.read == 0 && drained == 0 {
                 return Ok(());
             }
             if moved.read >= TURN || moved.written >= TURN {
@@ -245,23 +283,24 @@ impl<B: Holds> Direction<B> {
         }
     }
 
-    /// Reads what there is room for, of what is left of the turn.
+    /// Reads what there is room for, of what is left of the turn, and passes it on at once if it is little.
     fn fill<S: Socket, P: Buffers<Buffer = B>>(
         &mut self,
         means: &mut Means<'_, P>,
         ue: &UeCounters,
         (accounted, left): (usize, usize),
         from: &mut End<'_, S>,
-    ) -> Result<usize>
+        to: Option<&mut End<'_, S>>,
+    ) -> Result<Moved>
     where
         B: Buffer<S>,
     {
         if self.has_ended || !from.ready.can_read {
-            return Ok(0);
+            return Ok(Moved::default());
         }
         if self.urgent.is_some() {
             self.is_backlogged = true;
-            return Ok(0);
+            return Ok(Moved::default());
         }
         let held = self.held();
         let own = means.pipes.capacity().saturating_sub(held);
@@ -274,7 +313,7 @@ impl<B: Holds> Direction<B> {
             .min(left);
         if most == 0 {
             self.is_backlogged = true;
-            return Ok(0);
+            return Ok(Moved::default());
         }
         let pipe = match &mut self.pipe {
             Some(pipe) => pipe,
@@ -283,12 +322,39 @@ impl<B: Holds> Direction<B> {
                 Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM) => {
                     self.is_backlogged = true;
                     self.lacks_pipe = true;
-                    return Ok(0);
+                    return Ok(Moved::default());
                 }
                 Err(error) => return Err(error),
             },
         };
-        match pipe.fill(from.socket, most)? {
+        let is_unmarked = std::mem::take(&mut from.ready.has_unmarked) && !from.ready.is_urgent;
+        let mut written = 0;
+        let filled = match to {
+            Some(to) if is_unmarked && held == 0 && !self.is_bulk && to.ready.can_write => {
+                let passed = pipe.pass(from.socket, to.socket, most)?;
+                // as of a splice: only of one that finds no room an event follows
+                to.ready.can_write = passed.written > 0 || pipe.held() == 0;
+                written = passed.written;
+                passed.filled
+            }
+            _ => pipe.fill(from.socket, most)?,
+        };
+        let read = self.on_filled(filled, held, from)?;
+        Ok(Moved {
+            read,
+            written,
+            has_more: false,
+        })
+    }
+
+    /// Bytes that were read, into a pipe that held so many.
+    fn on_filled<S: Socket>(
+        &mut self,
+        filled: Filled,
+        held: usize,
+        from: &mut End<'_, S>,
+    ) -> Result<usize> {
+        match filled {
             Filled::Bytes(n) => Ok(n),
             Filled::All(n) => {
                 from.ready.can_read =

@@ -4,7 +4,7 @@
 //!   listener -> worker: epoll (edge-triggered) -> connection { down, up } -> pipe -> sockets
 //! ```
 //!
-//! Each worker is a thread with its own connections. Payload never enters user space.
+//! Each worker is a thread with its own connections. Payload enters user space only where it is little (`direction::COPY`).
 
 mod closing;
 mod command;

@@ -3,11 +3,12 @@
 //! A pipe is two descriptors, so a connection has one only while data waits; the others lie in a
 //! pool.
 
-use super::direction::{Buffer, Buffers, Filled, Holds, Socket};
+use super::direction::{Buffer, Buffers, COPY, Filled, Holds, Passed, Socket};
 use crate::sys;
 use rustix::io::{Errno, Result, ioctl_fionread};
-use rustix::net::{SendFlags, Shutdown, send, shutdown};
+use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 
 /// Idle pipes that a worker keeps.
@@ -75,6 +76,37 @@ impl<S: AsFd> Buffer<S> for Pipe {
             Err(Errno::AGAIN) => Ok(0),
             Err(error) => Err(error),
         }
+    }
+
+    fn pass(&mut self, from: &S, to: &S, most: usize) -> Result<Passed> {
+        let mut memory = [MaybeUninit::<u8>::uninit(); COPY];
+        let asked = most.min(COPY);
+        let payload = match recv(from, &mut memory[..asked], RecvFlags::DONTWAIT) {
+            Ok(((payload, _), _)) => &*payload,
+            Err(Errno::AGAIN) => return Ok(Passed::nothing(Filled::Nothing)),
+            Err(error) => return Err(error),
+        };
+        if payload.is_empty() {
+            return Ok(Passed::nothing(Filled::End));
+        }
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        let written = match send(to, payload, flags) {
+            Ok(n) => n,
+            Err(Errno::AGAIN) => 0,
+            Err(error) => return Err(error),
+        };
+        let rest = &payload[written..];
+        // it has room for them, unless there is no memory
+        if !rest.is_empty() && rustix::io::write(&self.write_end, rest)? != rest.len() {
+            return Err(Errno::NOMEM);
+        }
+        self.held += rest.len();
+        let filled = if payload.len() < asked {
+            Filled::All(payload.len())
+        } else {
+            Filled::Bytes(payload.len())
+        };
+        Ok(Passed { filled, written })
     }
 }
 
@@ -177,6 +209,45 @@ mod tests {
         assert_eq!((&got, pipe.held()), (b"hello", 0));
         near.shutdown(std::net::Shutdown::Write).expect("shut");
         assert_eq!(pipe.fill(&from, 100), Ok(Filled::End));
+    }
+
+    #[test]
+    fn what_is_copied_and_finds_no_room_waits_in_the_pipe() {
+        let (mut near, from) = UnixStream::pair().expect("a pair");
+        let (mut to, mut far) = UnixStream::pair().expect("a pair");
+        for socket in [&from, &to] {
+            socket.set_nonblocking(true).expect("nonblocking");
+        }
+        // the smallest that there is
+        let mut pipe = PipePool::new(1).take().expect("a pipe");
+        assert_eq!(
+            pipe.pass(&from, &to, 9),
+            Ok(Passed::nothing(Filled::Nothing))
+        );
+        near.write_all(b"hello").expect("written");
+        let passed = |filled, written| Ok(Passed { filled, written });
+        assert_eq!(pipe.pass(&from, &to, 3), passed(Filled::Bytes(3), 3));
+        assert_eq!(pipe.pass(&from, &to, 3), passed(Filled::All(2), 2));
+        let mut got = [0; 5];
+        far.read_exact(&mut got).expect("read");
+        assert_eq!((&got, pipe.held()), (b"hello", 0));
+        let mut sent = 0;
+        while let Ok(n) = to.write(&[7; 1_000]) {
+            sent += n;
+        }
+        near.write_all(&[8; COPY]).expect("written");
+        assert_eq!(
+            pipe.pass(&from, &to, 2 * COPY),
+            passed(Filled::Bytes(COPY), 0)
+        );
+        assert_eq!(pipe.held(), COPY);
+        far.read_exact(&mut vec![0; sent]).expect("read");
+        assert_eq!(pipe.drain(&to, COPY), Ok(COPY));
+        let mut got = [0; COPY];
+        far.read_exact(&mut got).expect("read");
+        assert_eq!(got, [8; COPY]);
+        drop(near);
+        assert_eq!(pipe.pass(&from, &to, 9), Ok(Passed::nothing(Filled::End)));
     }
 
     #[test]

@@ -50,6 +50,11 @@ impl Buffer<Endless> for Held {
         self.0 -= n;
         Ok(n)
     }
+    fn pass(&mut self, from: &Endless, to: &Endless, most: usize) -> Result<Passed> {
+        let filled = self.fill(from, most.min(COPY))?;
+        let written = self.drain(to, COPY)?;
+        Ok(Passed { filled, written })
+    }
 }
 
 impl Buffers for Held {
