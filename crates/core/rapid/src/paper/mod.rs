@@ -268,13 +268,7 @@ impl Paper {
 
 impl Allocator for Paper {
     fn on_report(&mut self, now: Instant, report: &CheckedReport) {
-        for ue in &report.ues {
-            let prb = report.expected_prb(ue);
-            self.capacity
-                .insert(ue.rnti, capacity::capacity(report, ue.quality, prb));
-            let reported = (ue.rlc_queue_bytes, ue.timestamp.min(now));
-            self.queues.insert(ue.rnti, reported);
-        }
+        self.on_superseded_report(now, report);
         let waiting: Vec<FlowId> = self
             .flows
             .iter()
@@ -283,6 +277,16 @@ impl Allocator for Paper {
             .collect();
         for id in waiting {
             self.try_start(now, id);
+        }
+    }
+
+    fn on_superseded_report(&mut self, now: Instant, report: &CheckedReport) {
+        for ue in &report.ues {
+            let prb = report.expected_prb(ue);
+            self.capacity
+                .insert(ue.rnti, capacity::capacity(report, ue.quality, prb));
+            let reported = (ue.rlc_queue_bytes, ue.timestamp.min(now));
+            self.queues.insert(ue.rnti, reported);
         }
     }
 
@@ -331,6 +335,11 @@ impl Allocator for Paper {
         } else if first_ran_rtt {
             self.decide(id);
         }
+    }
+
+    /// The least round-trip time of a period begins anew with it.
+    fn takes_unchanged(&self) -> bool {
+        true
     }
 
     fn next_deadline(&self) -> Option<Instant> {
