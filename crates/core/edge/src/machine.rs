@@ -279,7 +279,7 @@ impl Edge {
     fn collect(&mut self, id: CellId) {
         if let Some(cell) = self.cells.get_mut(&id) {
             while let Some(decision) = cell.allocator.poll_decision() {
-                if let Some(held) = cell.flows.get_mut(decision.flow) {
+                if let Some(held) = cell.flows.at(decision.place, decision.flow) {
                     let windows = held.windows(&decision, &self.config);
                     self.decisions += 1;
                     self.actions.push_back(Action::Decision(windows));

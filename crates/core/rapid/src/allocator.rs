@@ -19,6 +19,8 @@ pub struct FlowOpened {
     pub ue: Rnti,
     /// Negotiated maximum segment size.
     pub mss: Bytes,
+    /// The caller's own: given back with each decision.
+    pub place: u32,
 }
 
 /// What the proxy sees of a flow. Counters are cumulative since it opened.
@@ -74,6 +76,8 @@ impl WanWindow {
 pub struct Decision {
     /// The flow.
     pub flow: FlowId,
+    /// As it was given when the flow opened.
+    pub place: u32,
     /// Receive window to show the server.
     pub wan_window: WanWindow,
     /// Window and pacing towards the UE.

@@ -145,8 +145,8 @@ impl Cell {
         held.ue = ue;
         held.is_unmeasured = true;
         self.changed.push(flow);
-        self.flows.insert(flow, held);
-        self.allocator
-            .on_flow_open(now, flow, FlowOpened { ue, mss });
+        let place = self.flows.insert(flow, held);
+        let opened = FlowOpened { ue, mss, place };
+        self.allocator.on_flow_open(now, flow, opened);
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub(super) struct FlowTable<T> {
     places: BTreeMap<FlowId, u32>,
-    held: Vec<Option<T>>,
+    held: Vec<Option<(FlowId, T)>>,
     free: Vec<u32>,
 }
 
@@ -22,41 +22,49 @@ impl<T> Default for FlowTable<T> {
 }
 
 impl<T> FlowTable<T> {
-    /// Adds a flow, or puts another value in its place.
-    pub(super) fn insert(&mut self, id: FlowId, value: T) {
+    /// Adds a flow, or puts another value in its place. Gives the place, by which [`Self::at`] finds it.
+    pub(super) fn insert(&mut self, id: FlowId, value: T) -> u32 {
         self.remove(id);
+        let value = Some((id, value));
         let place = match self.free.pop() {
             Some(place) => {
-                self.held[place as usize] = Some(value);
+                self.held[place as usize] = value;
                 place
             }
             None => {
-                self.held.push(Some(value));
+                self.held.push(value);
                 // there are fewer flows than that
                 (self.held.len() - 1) as u32
             }
         };
         self.places.insert(id, place);
+        place
     }
 
     /// Takes a flow away.
     pub(super) fn remove(&mut self, id: FlowId) -> Option<T> {
         let place = self.places.remove(&id)?;
         self.free.push(place);
-        self.held[place as usize].take()
+        self.held[place as usize].take().map(|(_, value)| value)
     }
 
     /// One of them.
     pub(super) fn get_mut(&mut self, id: FlowId) -> Option<&mut T> {
         let place = *self.places.get(&id)?;
-        self.held[place as usize].as_mut()
+        self.at(place, id)
+    }
+
+    /// The same by its place; none if it is another's by now.
+    pub(super) fn at(&mut self, place: u32, id: FlowId) -> Option<&mut T> {
+        let (of, value) = self.held.get_mut(place as usize)?.as_mut()?;
+        (*of == id).then_some(value)
     }
 
     /// All of them, in the order of their numbers.
     pub(super) fn iter(&self) -> impl Iterator<Item = (FlowId, &T)> {
-        let held = &self.held;
-        let places = self.places.iter();
-        places.filter_map(move |(id, place)| Some((*id, held[*place as usize].as_ref()?)))
+        let held = move |place: &u32| self.held[*place as usize].as_ref();
+        let held = self.places.values().filter_map(held);
+        held.map(|(id, value)| (*id, value))
     }
 
     /// Their numbers, in order.
@@ -82,7 +90,9 @@ mod tests {
         }
         assert_eq!(table.remove(FlowId(2)), Some('b'));
         assert_eq!(table.remove(FlowId(2)), None);
-        table.insert(FlowId(7), 'd');
+        let place = table.insert(FlowId(7), 'd');
+        assert_eq!(table.at(place, FlowId(7)), Some(&mut 'd'));
+        assert_eq!(table.at(place, FlowId(2)), None);
         table.insert(FlowId(5), 'e');
         let all: Vec<_> = table.iter().map(|(id, value)| (id.0, *value)).collect();
         assert_eq!(all, [(5, 'e'), (7, 'd'), (9, 'c')]);

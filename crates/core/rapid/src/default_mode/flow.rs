@@ -84,6 +84,7 @@ struct Windows {
 #[derive(Debug)]
 pub(super) struct Flow {
     pub(super) mss: Bytes,
+    place: u32,
     pub(super) telemetry: Telemetry,
     /// It counts when shares are made, as [`super::ue::Ue::survey`] found last.
     pub(super) counts: bool,
@@ -121,6 +122,7 @@ impl Flow {
     pub(super) fn new(now: Instant, opened: FlowOpened) -> Self {
         Self {
             mss: opened.mss,
+            place: opened.place,
             telemetry: Telemetry::default(),
             counts: true,
             sampled: (Bytes::ZERO, now),
@@ -365,6 +367,7 @@ impl Flow {
             self.last = Some(windows);
             Decision {
                 flow: id,
+                place: self.place,
                 wan_window: windows.wan,
                 ran: Allocation {
                     window,

@@ -81,7 +81,7 @@ mod tests {
     fn flows_are_in_the_order_of_their_numbers_however_they_come() {
         let flow = |mss| {
             let (ue, mss) = (Rnti(1), Bytes::new(mss));
-            Flow::new(Instant::ZERO, FlowOpened { ue, mss })
+            Flow::new(Instant::ZERO, FlowOpened { ue, mss, place: 0 })
         };
         let all = |flows: &Flows| -> Vec<u64> { flows.values().map(|f| f.mss.get()).collect() };
         let order = [5, 9, 2, 7].map(|n| (FlowId(n), flow(n)));

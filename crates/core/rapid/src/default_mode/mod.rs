@@ -272,7 +272,15 @@ mod tests {
             policy.on_report(Instant::from_nanos(1_000_000), &checked(report(&[0])));
             let (flow, opened_at) = (FlowId(1), Instant::from_nanos(2_000_000));
             let mss = Bytes::new(1440);
-            policy.on_flow_open(opened_at, flow, FlowOpened { ue: Rnti(1), mss });
+            policy.on_flow_open(
+                opened_at,
+                flow,
+                FlowOpened {
+                    ue: Rnti(1),
+                    mss,
+                    place: 0,
+                },
+            );
             let telemetry = FlowTelemetry {
                 ran_min_rtt: Some(Duration::from_millis(1)),
                 ran_in_flight: Bytes::new(in_flight),
@@ -311,7 +319,15 @@ mod tests {
             let flow = FlowId(1);
             let mss = Bytes::new(1440);
             let opened_at = Instant::from_nanos(2_000_000);
-            policy.on_flow_open(opened_at, flow, FlowOpened { ue: Rnti(1), mss });
+            policy.on_flow_open(
+                opened_at,
+                flow,
+                FlowOpened {
+                    ue: Rnti(1),
+                    mss,
+                    place: 0,
+                },
+            );
             let telemetry = FlowTelemetry {
                 wan_arrived: Bytes::new(arrived),
                 wan_min_rtt: Some(Duration::from_secs(1)),
@@ -340,6 +356,7 @@ mod tests {
             let opened = FlowOpened {
                 ue: Rnti(user),
                 mss: Bytes::new(1440),
+                place: 0,
             };
             policy.on_flow_open(opened_at, FlowId(u64::from(user)), opened);
         }
@@ -361,7 +378,15 @@ mod tests {
         let (flow, mss) = (FlowId(1), Bytes::new(1440));
         let at = |ms: u64| Instant::from_nanos(ms * 1_000_000);
         policy.on_report(at(1), &checked(report(&[0])));
-        policy.on_flow_open(at(1), flow, FlowOpened { ue: Rnti(1), mss });
+        policy.on_flow_open(
+            at(1),
+            flow,
+            FlowOpened {
+                ue: Rnti(1),
+                mss,
+                place: 0,
+            },
+        );
         let rtt = Some(Duration::from_millis(1));
         let (mut window, mut lately) = (Bytes::ZERO, Vec::new());
         for ms in 2..8_000 {
@@ -407,7 +432,11 @@ mod tests {
         };
         policy.on_report(at(1), &checked(report(&[0])));
         for flow in 0..FLOWS {
-            let opened = FlowOpened { ue: Rnti(1), mss };
+            let opened = FlowOpened {
+                ue: Rnti(1),
+                mss,
+                place: 0,
+            };
             policy.on_flow_open(at(1), FlowId(flow), opened);
         }
         let mut last = BTreeMap::new();
@@ -438,7 +467,7 @@ mod tests {
             let mut policy = DefaultMode::new(AllocatorConfig::new(Mode::Default));
             for user in 1..=users {
                 let ue = Rnti(user);
-                policy.on_flow_open(at(0), FlowId(user.into()), FlowOpened { ue, mss });
+                policy.on_flow_open(at(0), FlowId(user.into()), FlowOpened { ue, mss, place: 0 });
             }
             let capacity = |ms: u64| {
                 for (flow, until) in [(FlowId(1), u64::MAX), (FlowId(2), 50)] {

@@ -170,6 +170,7 @@ mod tests {
         let opened = FlowOpened {
             ue: Rnti(1),
             mss: MSS,
+            place: 0,
         };
         let flow = |id| (FlowId(id), Flow::new(Instant::ZERO, opened));
         (0..count).map(flow).collect()

@@ -59,6 +59,7 @@ struct Period {
 #[derive(Debug)]
 struct Flow {
     ue: Rnti,
+    place: u32,
     mss: Bytes,
     telemetry: FlowTelemetry,
     /// RW_ij, bytes; 0 before the first allocation.
@@ -160,6 +161,7 @@ impl Paper {
         let flow = &self.flows[&id];
         self.decisions.push_back(Decision {
             flow: id,
+            place: flow.place,
             wan_window: WanWindow::Fixed(Bytes::new(flow.window as u64)),
             ran: Allocation {
                 window: flow.ran_window(&self.config),
@@ -295,6 +297,7 @@ impl Allocator for Paper {
             id,
             Flow {
                 ue: opened.ue,
+                place: opened.place,
                 mss: opened.mss,
                 telemetry: FlowTelemetry::default(),
                 window: 0.0,
@@ -420,6 +423,7 @@ mod tests {
                 FlowOpened {
                     ue: Rnti(1),
                     mss: MSS,
+                    place: 0,
                 },
             );
         }
@@ -481,6 +485,7 @@ mod tests {
                 FlowOpened {
                     ue: Rnti(1),
                     mss: MSS,
+                    place: 0,
                 },
             );
         }
@@ -505,6 +510,7 @@ mod tests {
         let opened = FlowOpened {
             ue: Rnti(1),
             mss: MSS,
+            place: 0,
         };
         paper.on_report(Instant::ZERO, &checked(report(&[132])));
         paper.on_flow_open(Instant::ZERO, FlowId(1), opened);

@@ -36,7 +36,7 @@ use measured::{Measuring, Tracked};
 use rapid::FlowId;
 use report_source::ReportSource;
 use rnis::{CellId, DecodeError, RadioReport};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, Weak};
 use units::{Duration, Instant};
@@ -82,7 +82,7 @@ impl ControlEvent {
 }
 
 /// Flows by number.
-type Flows = HashMap<FlowId, Held>;
+type Flows = FxHashMap<FlowId, Held>;
 
 /// The control thread's state.
 pub(crate) struct Control {
@@ -136,7 +136,7 @@ impl Control {
             kernel,
             kernel_error,
             has_flows,
-            flows: Flows::new(),
+            flows: Flows::default(),
             tracked: Tracked::new(touched),
             marking,
             meter,
