@@ -94,3 +94,6 @@ impl Cell {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
