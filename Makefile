@@ -88,6 +88,7 @@ bench: setup build  ## speed on this machine: the simulator, the queues, and as 
 	@scripts/setup --bench
 	$(CARGO) bench --locked -p sim --bench speed -- --record
 	$(CARGO) bench --locked -p queue --bench queues
+	$(CARGO) bench --locked -p edge --bench deciding
 	$(CARGO) bench --locked -p quinn-cc --bench adapter
 	$(CARGO) bench --locked -p lab --bench real_time
 	$(CARGO) bench --locked -p kernel-marker

@@ -46,7 +46,7 @@ pub mod wire;
 pub use action::{Action, Actuator, Adopted, Windows};
 pub use config::{ConfigError, EdgeConfig};
 pub use freshness::State;
-pub use machine::{CellStatus, Edge, UeFlows};
+pub use machine::{CellStatus, Edge, Meters, UeFlows};
 pub use settings::Setting;
 pub use unsent::UnsentBound;
 pub use window::{Change, Passing, ServerWindow, ShownWindow};

@@ -2,8 +2,11 @@
 
 mod adoption;
 mod status;
+mod table;
+mod telemetry;
 
 pub use status::{CellStatus, UeFlows};
+pub use telemetry::Meters;
 
 use crate::directory::Directory;
 use crate::flows::Flows;
@@ -15,10 +18,8 @@ use rnis::intake::{CheckedReport, Intake};
 use rnis::{CellId, DecodeError, RadioReport, Rnti};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
+use table::FlowTable;
 use units::{BitRate, Bytes, Duration, Instant};
-
-/// What a driver measures of a flow under control; none if that is what it was.
-pub type Measure<'a> = dyn FnMut(FlowId) -> Option<FlowTelemetry> + 'a;
 
 /// The proxy's decisions.
 ///
@@ -37,8 +38,12 @@ pub struct Edge {
     first_report_until: Option<Instant>,
     /// Flows that do.
     waiting: Vec<FlowId>,
+    /// Memory that is used again: flows that the driver names.
+    changed: Vec<FlowId>,
     actions: VecDeque<Action>,
     decisions: u64,
+    /// Reports with which nothing was decided, for others waited behind them.
+    superseded: u64,
     recorder: Option<Recorder>,
 }
 
@@ -46,7 +51,9 @@ pub struct Edge {
 #[derive(Debug)]
 struct Cell {
     allocator: Box<dyn Allocator>,
-    flows: BTreeMap<FlowId, Held>,
+    flows: FlowTable<Held>,
+    /// Those of which something may have changed since the allocator last got it.
+    changed: Vec<FlowId>,
     state: State,
 }
 
@@ -58,6 +65,8 @@ struct Held {
     actuator: Actuator,
     /// As the allocator last got it.
     telemetry: FlowTelemetry,
+    /// It came here since: the allocator of this cell has not got it.
+    is_unmeasured: bool,
     /// The bound of what the socket holds unsent, as set last.
     unsent: Option<Bytes>,
     /// The pace, as set last.
@@ -80,8 +89,10 @@ impl Edge {
             check_at: None,
             first_report_until: None,
             waiting: Vec::new(),
+            changed: Vec::new(),
             actions: VecDeque::new(),
             decisions: 0,
+            superseded: 0,
             recorder: None,
         })
     }
@@ -124,12 +135,53 @@ impl Edge {
         now: Instant,
         report: RadioReport,
         is_foreign: bool,
-        measure: &mut Measure<'_>,
+        meters: &mut dyn Meters,
     ) -> Option<CheckedReport> {
         self.note(now, || Event::Report {
             report: Box::new(report.clone()),
             is_foreign,
+            is_superseded: false,
         });
+        let report = self.accept(now, report, is_foreign)?;
+        let id = report.cell.id;
+        self.take_telemetry(now, id, meters);
+        if let Some(cell) = self.cells.get_mut(&id) {
+            cell.allocator.on_report(now, &report);
+            self.collect(id);
+        }
+        self.begin_checks(now);
+        Some(report)
+    }
+
+    /// A report reached the proxy behind which another of the same cell waits already: as [`Self::on_report`], but for
+    /// what it changes about windows, which is decided with the last one.
+    pub fn on_superseded_report(
+        &mut self,
+        now: Instant,
+        report: RadioReport,
+        is_foreign: bool,
+    ) -> Option<CheckedReport> {
+        self.note(now, || Event::Report {
+            report: Box::new(report.clone()),
+            is_foreign,
+            is_superseded: true,
+        });
+        let report = self.accept(now, report, is_foreign)?;
+        if let Some(cell) = self.cells.get_mut(&report.cell.id) {
+            cell.allocator.on_superseded_report(now, &report);
+        }
+        self.superseded += 1;
+        self.begin_checks(now);
+        Some(report)
+    }
+
+    /// Takes a report in: which UEs and cells there are, and whose flows come under control.
+    fn accept(
+        &mut self,
+        now: Instant,
+        report: RadioReport,
+        is_foreign: bool,
+    ) -> Option<CheckedReport> {
         let accepted = match self.intake.report(now, report, is_foreign) {
             Ok(accepted) => accepted,
             Err(refusal) => {
@@ -156,12 +208,6 @@ impl Edge {
                 self.adopt(flow);
             }
         }
-        if let Some(cell) = self.cells.get_mut(&id) {
-            cell.take_telemetry(now, measure, &mut self.recorder);
-            cell.allocator.on_report(now, &report);
-            self.collect(id);
-        }
-        self.begin_checks(now);
         Some(report)
     }
 
@@ -184,7 +230,7 @@ impl Edge {
     }
 
     /// A deadline has come; harmless if none has.
-    pub fn on_deadline(&mut self, now: Instant, measure: &mut Measure<'_>) {
+    pub fn on_deadline(&mut self, now: Instant, meters: &mut dyn Meters) {
         if self.next_deadline().is_none_or(|at| at > now) {
             return;
         }
@@ -209,8 +255,8 @@ impl Edge {
             .filter_map(|(id, cell)| is_due(cell).then_some(*id))
             .collect();
         for id in due {
+            self.take_telemetry(now, id, meters);
             if let Some(cell) = self.cells.get_mut(&id) {
-                cell.take_telemetry(now, measure, &mut self.recorder);
                 cell.allocator.on_deadline(now);
                 self.collect(id);
             }
@@ -233,7 +279,7 @@ impl Edge {
     fn collect(&mut self, id: CellId) {
         if let Some(cell) = self.cells.get_mut(&id) {
             while let Some(decision) = cell.allocator.poll_decision() {
-                if let Some(held) = cell.flows.get_mut(&decision.flow) {
+                if let Some(held) = cell.flows.at(decision.place, decision.flow) {
                     let windows = held.windows(&decision, &self.config);
                     self.decisions += 1;
                     self.actions.push_back(Action::Decision(windows));
@@ -282,8 +328,7 @@ impl Edge {
         let (from, to) = (before, state);
         self.actions.push_back(Action::State { cell: id, from, to });
         if state == State::Plain {
-            let flows: Vec<FlowId> = cell.flows.keys().copied().collect();
-            for flow in flows {
+            for flow in cell.flows.ids() {
                 self.release(now, flow);
             }
         } else if before == State::Plain {
@@ -303,28 +348,9 @@ impl Cell {
     fn new(allocator: Box<dyn Allocator>) -> Self {
         Self {
             allocator,
-            flows: BTreeMap::new(),
+            flows: FlowTable::default(),
+            changed: Vec::new(),
             state: State::Plain,
-        }
-    }
-
-    /// Hands what is measured to the allocator.
-    fn take_telemetry(
-        &mut self,
-        now: Instant,
-        measure: &mut Measure<'_>,
-        recorder: &mut Option<Recorder>,
-    ) {
-        for (&flow, held) in &mut self.flows {
-            let telemetry = measure(flow).unwrap_or(held.telemetry);
-            if telemetry != held.telemetry {
-                held.telemetry = telemetry;
-                if let Some(recorder) = recorder {
-                    recorder.event(now, Event::Telemetry { flow, telemetry });
-                }
-            }
-            // that nothing has changed is a measurement too: a flow that stands still is slow
-            self.allocator.on_telemetry(now, flow, &telemetry);
         }
     }
 }

@@ -19,6 +19,8 @@ pub struct FlowOpened {
     pub ue: Rnti,
     /// Negotiated maximum segment size.
     pub mss: Bytes,
+    /// The caller's own: given back with each decision.
+    pub place: u32,
 }
 
 /// What the proxy sees of a flow. Counters are cumulative since it opened.
@@ -74,6 +76,8 @@ impl WanWindow {
 pub struct Decision {
     /// The flow.
     pub flow: FlowId,
+    /// As it was given when the flow opened.
+    pub place: u32,
     /// Receive window to show the server.
     pub wan_window: WanWindow,
     /// Window and pacing towards the UE.
@@ -84,19 +88,25 @@ pub struct Decision {
 
 /// The allocator of one cell: what both modes are.
 ///
-/// Call [`Self::on_telemetry`] for every flow before [`Self::on_report`] and before
-/// [`Self::on_deadline`]; take decisions by [`Self::poll_decision`] after each call.
+/// Call [`Self::on_telemetry`] before [`Self::on_report`] and before [`Self::on_deadline`], for every flow or, unless the
+/// allocator [takes what is unchanged](Self::takes_unchanged), for those whose counters have changed; take decisions by
+/// [`Self::poll_decision`] after each call.
 ///
 /// A UE or flow that was not announced is ignored.
 pub trait Allocator: std::fmt::Debug + Send {
     /// A radio report was accepted.
     fn on_report(&mut self, now: Instant, report: &CheckedReport);
+    /// A radio report was accepted behind which another of the same cell waits already: what it has is learnt, and
+    /// nothing is decided.
+    fn on_superseded_report(&mut self, now: Instant, report: &CheckedReport);
     /// A connection was intercepted.
     fn on_flow_open(&mut self, now: Instant, flow: FlowId, opened: FlowOpened);
     /// A connection ended.
     fn on_flow_close(&mut self, now: Instant, flow: FlowId);
     /// New counters of a flow.
     fn on_telemetry(&mut self, now: Instant, flow: FlowId, telemetry: &FlowTelemetry);
+    /// That a flow's counters are as they were is to be reported, too.
+    fn takes_unchanged(&self) -> bool;
     /// When the allocator needs to be called although no report arrives.
     fn next_deadline(&self) -> Option<Instant>;
     /// A deadline came.

@@ -4,25 +4,25 @@
 /// equally among those that request more (max-min fairness; Bertsekas and Gallager, Data Networks,
 /// 6.5.2). `f64::INFINITY` requests all. Units are the caller's. The shares are written to `shares`.
 pub(crate) fn max_min(capacity: f64, demands: &[f64], shares: &mut Vec<f64>) {
+    /// Of a flow that requests more than is known to be left for it.
+    const OPEN: f64 = f64::NAN;
     shares.clear();
-    shares.resize(demands.len(), 0.0);
-    let mut open: Vec<usize> = (0..demands.len()).collect();
+    shares.resize(demands.len(), OPEN);
+    let mut open = demands.len();
     let mut left = capacity.max(0.0);
-    while !open.is_empty() {
-        let level = left / open.len() as f64;
-        let before = open.len();
-        open.retain(|&i| {
-            let satisfied = demands[i] <= level;
-            if satisfied {
-                shares[i] = demands[i].max(0.0);
-                left -= shares[i];
+    while open > 0 {
+        let level = left / open as f64;
+        let before = open;
+        for (share, demand) in shares.iter_mut().zip(demands) {
+            if share.is_nan() && *demand <= level {
+                *share = demand.max(0.0);
+                left -= *share;
+                open -= 1;
             }
-            !satisfied
-        });
-        if open.len() == before {
-            for &i in &open {
-                shares[i] = level;
-            }
+        }
+        if open == before {
+            let rest = shares.iter_mut().filter(|share| share.is_nan());
+            rest.for_each(|share| *share = level);
             return;
         }
     }

@@ -73,7 +73,11 @@ impl Model {
     fn new(mode: Mode, demands: &[f64]) -> Self {
         let mut allocator = allocator(AllocatorConfig::new(mode)).unwrap();
         for id in 0..demands.len() {
-            let opened = FlowOpened { ue: RNTI, mss: MSS };
+            let opened = FlowOpened {
+                ue: RNTI,
+                mss: MSS,
+                place: 0,
+            };
             allocator.on_flow_open(Instant::ZERO, FlowId(id as u64), opened);
         }
         let flow = |&demand: &f64| Flow {
@@ -291,7 +295,7 @@ proptest! {
             now += Duration::from_nanos(a % 5_000_000);
             let flow = FlowId(id);
             match kind {
-                0 => allocator.on_flow_open(now, flow, FlowOpened { ue: RNTI, mss: MSS }),
+                0 => allocator.on_flow_open(now, flow, FlowOpened { ue: RNTI, mss: MSS, place: 0 }),
                 1 => allocator.on_flow_close(now, flow),
                 // amounts up to what the intake accepts
                 2 => allocator.on_report(now, &report(now, prb, mcs, a >> 24, b >> 24, b >> 24)),

@@ -34,7 +34,7 @@ pub enum McsTable {
 
 /// What a PRB of this UE carries.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "kind")]
+#[serde(rename_all = "kebab-case", tag = "kind", try_from = "Quality")]
 pub enum LinkQuality {
     /// The MCS that the base station would use now; the TBS follows from the 3GPP tables.
     Mcs {
@@ -54,6 +54,48 @@ pub enum LinkQuality {
         /// Milli-bytes for the whole cell and one slot.
         full_band_millibytes: u64,
     },
+}
+
+/// As it is read: an enum whose kind stands among its fields would be put together in memory first, for each UE of each
+/// report.
+#[derive(Deserialize)]
+struct Quality {
+    kind: QualityKind,
+    mcs: Option<Mcs>,
+    table: Option<McsTable>,
+    layers: Option<u8>,
+    data_re_per_prb: Option<u16>,
+    full_band_millibytes: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum QualityKind {
+    Mcs,
+    Measured,
+}
+
+impl TryFrom<Quality> for LinkQuality {
+    type Error = String;
+
+    fn try_from(of: Quality) -> Result<Self, String> {
+        let missing = |field: &str| format!("missing field `{field}`");
+        Ok(match of.kind {
+            QualityKind::Mcs => Self::Mcs {
+                mcs: of.mcs.ok_or_else(|| missing("mcs"))?,
+                table: of.table.ok_or_else(|| missing("table"))?,
+                layers: of.layers.ok_or_else(|| missing("layers"))?,
+                data_re_per_prb: of
+                    .data_re_per_prb
+                    .ok_or_else(|| missing("data_re_per_prb"))?,
+            },
+            QualityKind::Measured => Self::Measured {
+                full_band_millibytes: of
+                    .full_band_millibytes
+                    .ok_or_else(|| missing("full_band_millibytes"))?,
+            },
+        })
+    }
 }
 
 /// What the cell gave in one report period.

@@ -2,7 +2,9 @@
  * what the connection does. It decides nothing but how bytes become segments (follow_model.h).
  *
  * Each connection under control has a slot of two arrays that user space has mapped: `control`,
- * which only user space writes, and `telemetry`, which only this program writes (places.h has which). */
+ * which only user space writes, and `telemetry`, which only this program writes (places.h has which). A third one,
+ * `touched`, has a bit for each slot: set here once `telemetry` has been written, and cleared by user space before that
+ * is read. */
 #include "follow_model.h"
 #include "places.h"
 
@@ -35,6 +37,16 @@ struct {
 	TYPE(key, u32);
 	TYPE(value, struct telemetry);
 } telemetry SEC(".maps");
+
+#define TOUCHED_EACH 64
+
+struct {
+	NUMBER(type, BPF_MAP_TYPE_ARRAY);
+	NUMBER(map_flags, BPF_F_MMAPABLE);
+	NUMBER(max_entries, SLOTS / TOUCHED_EACH);
+	TYPE(key, u32);
+	TYPE(value, u64);
+} touched SEC(".maps");
 
 SEC("struct_ops")
 void follow_init(u64 *ctx)
@@ -81,6 +93,15 @@ static void update(const struct tcp_sock *tp, struct telemetry *reported, u64 us
 	reported->updated_at = now_ns();
 }
 
+static void touch(u32 slot)
+{
+	u32 at = slot / TOUCHED_EACH;
+	u64 *word = map_lookup(&touched, &at);
+
+	if (word)
+		USED(__sync_fetch_and_or(word, 1ULL << (slot % TOUCHED_EACH)));
+}
+
 SEC("struct_ops")
 void follow_cong_control(u64 *ctx)
 {
@@ -100,6 +121,7 @@ void follow_cong_control(u64 *ctx)
 		return;
 	apply(tp, sk, wanted);
 	update(tp, reported, place->use);
+	touch(slot);
 }
 
 /* The loader writes a name of its own here: names are global to the machine. */

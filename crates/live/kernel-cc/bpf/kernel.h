@@ -16,6 +16,9 @@
 #define BPF_F_MMAPABLE 1024
 #define BPF_SK_STORAGE_GET_F_CREATE 1
 
+/* Has the compiler use what an atomic operation gives: only then it orders what is read and written before and after it. */
+#define USED(value) asm volatile("" : : "r"(value))
+
 /* True if the running kernel has this field. */
 #define HAS_FIELD(field) __builtin_preserve_field_info(field, 2)
 

@@ -5,7 +5,7 @@
 
 #include "kernel.h"
 
-#define SLOTS 16384
+#define SLOTS 32768
 
 struct place {
 	u32 slot;

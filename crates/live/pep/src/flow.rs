@@ -15,10 +15,12 @@ use crate::meters::Meters;
 use crate::registry::{Registry, UeCounters};
 use crate::relay::{Waker, set_receive_buffer};
 use crate::sys;
+use crate::touched::Touched;
 use crate::wire::WireSlot;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, OnceLock};
 use units::Instant;
 
@@ -68,12 +70,17 @@ pub(crate) struct Flow {
     is_slow: AtomicBool,
     /// The receive buffer towards the server has its share of the memory.
     is_wide: AtomicBool,
-    ran_window: AtomicU64,
+    /// Where it is noted that it has moved, and its place there, or [`NO_PLACE`].
+    touched: OnceLock<Arc<Touched>>,
+    place: AtomicU32,
     /// Held by its pipes and its sockets when last looked at, bytes of kernel memory.
     pub(crate) held: AtomicU64,
     /// What it had moved then.
     pub(crate) looked: Looked,
 }
+
+/// It is not noted that the flow moves.
+const NO_PLACE: u32 = u32::MAX;
 
 /// A changed share of the memory takes effect if it differs by this part of the former.
 const WORTH_SHARING: u32 = 4;
@@ -108,7 +115,8 @@ impl Flow {
             handling: AtomicU32::new(Handling::Plain as u32),
             is_slow: AtomicBool::new(false),
             is_wide,
-            ran_window: AtomicU64::new(0),
+            touched: OnceLock::new(),
+            place: AtomicU32::new(NO_PLACE),
             held: AtomicU64::new(0),
             looked: Looked::default(),
         }
@@ -208,7 +216,27 @@ impl Flow {
 
     /// Window towards the UE, bytes; 0: not decided.
     pub(crate) fn ran_window(&self) -> u64 {
-        self.ran_window.load(Relaxed)
+        self.meters.ran_window.load(Relaxed)
+    }
+
+    /// Has it noted there, at this place, that it moves; none: nowhere.
+    pub(crate) fn set_place(&self, at: Option<(&Arc<Touched>, u32)>) {
+        if let Some((touched, _)) = at {
+            // there is one in a process
+            self.touched.get_or_init(|| Arc::clone(touched));
+        }
+        self.place
+            .store(at.map_or(NO_PLACE, |(_, place)| place), Release);
+    }
+
+    /// What is measured of it may have changed: the control thread is to look at it before it decides.
+    pub(crate) fn touch(&self) {
+        let place = self.place.load(Acquire);
+        if place != NO_PLACE
+            && let Some(touched) = self.touched.get()
+        {
+            touched.touch(place);
+        }
     }
 }
 

@@ -35,6 +35,7 @@ mod shared;
 mod slots;
 #[expect(unsafe_code, reason = "the kernel's interfaces that no safe crate has")]
 mod sys;
+mod touched;
 mod unsplit;
 mod upgrade;
 mod wire;

@@ -1,5 +1,5 @@
-//! What is measured of a flow. The control thread reads it every millisecond, so that it stands apart
-//! from the sockets, on one cache line.
+//! What is measured of a flow, and what the control thread writes with each decision: apart from the sockets, on two cache
+//! lines.
 
 use socket_options::TcpInfo;
 use std::os::fd::OwnedFd;
@@ -26,6 +26,8 @@ pub(crate) struct Meters {
     pub(crate) wan_written: AtomicU64,
     /// As the kernel measured it.
     pub(crate) wan_rtt: RoundTrip,
+    /// Decided for the window towards the UE, bytes; 0: none is.
+    pub(crate) ran_window: AtomicU64,
 }
 
 impl Meters {

@@ -177,6 +177,12 @@ fn control(snapshot: &Snapshot, page: &mut Page) {
         page.value("reports_total", &[("fate", &outcome)], n);
     }
     page.single(
+        "reports_superseded_total",
+        "counter",
+        "Of the reports that were believed: another of the same cell waited behind them, so that nothing was decided with them.",
+        counts.superseded,
+    );
+    page.single(
         "decisions_total",
         "counter",
         "Decisions of the allocator that were carried out.",

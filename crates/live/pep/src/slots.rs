@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 /// Slots of the arrays, as in the programs (`bpf/places.h`).
-pub(crate) const SLOTS: u32 = 16_384;
+pub(crate) const SLOTS: u32 = 32_768;
 
 /// A connection's place in the arrays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -48,7 +48,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     /// The stream's.
     pub async fn next(&mut self) -> std::io::Result<Line> {
         loop {
-            if let Some(end) = self.buffer[self.seen..].iter().position(|&b| b == b'\n') {
+            if let Some(end) = end_of_line(&self.buffer[self.seen..]) {
                 let end = self.seen + end;
                 let line = self.buffer[self.begin..end].to_vec();
                 self.begin = end + 1;
@@ -76,6 +76,16 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             }
         }
     }
+}
+
+/// Where the first line ends. A report of a cell is a line of many kilobytes, and the standard library looks through
+/// many bytes at a time for whether one is there, but not for where.
+fn end_of_line(bytes: &[u8]) -> Option<usize> {
+    const PART: usize = 1_024;
+    let mut parts = bytes.chunks(PART).enumerate();
+    let (n, part) = parts.find(|(_, part)| part.contains(&b'\n'))?;
+    let within = part.iter().position(|byte| *byte == b'\n')?;
+    Some(n * PART + within)
 }
 
 /// The lines of bytes that come in pieces of this many, as a source's are read: none for each that is
@@ -148,6 +158,17 @@ mod tests {
         let expected = [Some(b"one".to_vec()), None, Some(b"two".to_vec())];
         for piece in 1..=text.len() {
             assert_eq!(split_lines(text, piece, 9), expected, "pieces of {piece}");
+        }
+    }
+
+    #[test]
+    fn the_first_end_is_found_wherever_it_stands() {
+        assert_eq!(end_of_line(&[b'x'; 3_000]), None);
+        for at in [0, 1, 1_023, 1_024, 2_999] {
+            let mut bytes = [b'x'; 3_000];
+            bytes[at] = b'\n';
+            bytes[2_999] = b'\n';
+            assert_eq!(end_of_line(&bytes), Some(at));
         }
     }
 

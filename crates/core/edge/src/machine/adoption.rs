@@ -125,6 +125,7 @@ impl Cell {
             mss: adopted.mss,
             actuator: adopted.actuator,
             telemetry: FlowTelemetry::default(),
+            is_unmeasured: true,
             unsent: None,
             pace: None,
         };
@@ -133,7 +134,7 @@ impl Cell {
 
     /// A flow is no longer under control here. Gives what was held of it; none if it was not.
     fn take(&mut self, now: Instant, flow: FlowId) -> Option<Held> {
-        let held = self.flows.remove(&flow)?;
+        let held = self.flows.remove(flow)?;
         self.allocator.on_flow_close(now, flow);
         Some(held)
     }
@@ -142,8 +143,10 @@ impl Cell {
     fn put(&mut self, now: Instant, flow: FlowId, ue: Rnti, mut held: Held) {
         let mss = held.mss;
         held.ue = ue;
-        self.flows.insert(flow, held);
-        self.allocator
-            .on_flow_open(now, flow, FlowOpened { ue, mss });
+        held.is_unmeasured = true;
+        self.changed.push(flow);
+        let place = self.flows.insert(flow, held);
+        let opened = FlowOpened { ue, mss, place };
+        self.allocator.on_flow_open(now, flow, opened);
     }
 }

@@ -50,6 +50,11 @@ impl Edge {
         self.cells.get(&cell)?.allocator.unsplit(now, rnti)
     }
 
+    /// Accepted reports behind which others of their cells waited already.
+    pub fn superseded_reports(&self) -> u64 {
+        self.superseded
+    }
+
     /// Decisions about windows so far.
     pub fn decisions(&self) -> u64 {
         self.decisions
@@ -93,9 +98,9 @@ impl Cell {
     /// Its flows under control by UE, each with its telemetry.
     fn by_ue(&self) -> BTreeMap<Rnti, Vec<(FlowId, FlowTelemetry)>> {
         let mut by_ue: BTreeMap<Rnti, Vec<(FlowId, FlowTelemetry)>> = BTreeMap::new();
-        for (flow, held) in &self.flows {
+        for (flow, held) in self.flows.iter() {
             let of = by_ue.entry(held.ue).or_default();
-            of.push((*flow, held.telemetry));
+            of.push((flow, held.telemetry));
         }
         by_ue
     }

@@ -82,6 +82,9 @@ pub enum Event {
         report: Box<RadioReport>,
         /// Its source is on another machine.
         is_foreign: bool,
+        /// Another of its cell waited behind it: nothing was decided with it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_superseded: bool,
     },
     /// A message that is no report.
     Unreadable {

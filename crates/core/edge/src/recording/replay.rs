@@ -148,9 +148,16 @@ impl Replay {
             Event::Configure { ues, plain_after } => {
                 edge.configure(now, &ues.into_iter().collect(), plain_after);
             }
-            Event::Report { report, is_foreign } => {
+            Event::Report {
+                report,
+                is_foreign,
+                is_superseded,
+            } => {
                 self.summary.reports += 1;
-                edge.on_report(now, *report, is_foreign, &mut measure);
+                match is_superseded {
+                    true => edge.on_superseded_report(now, *report, is_foreign),
+                    false => edge.on_report(now, *report, is_foreign, &mut measure),
+                };
             }
             // it changes a count only
             Event::Unreadable { .. } => self.summary.unreadable += 1,

@@ -24,7 +24,10 @@ fn is_served(ue: &UeReport) -> bool {
 impl CellLoad {
     /// Of a report; `ours` reports of a UE whether it has a connection through us, and whether one of
     /// them sends: that is known here before a report can show it.
-    pub(super) fn new(report: &RadioReport, ours: impl Fn(&UeReport) -> (bool, bool)) -> Self {
+    pub(super) fn new(
+        report: &RadioReport,
+        mut ours: impl FnMut(&UeReport) -> (bool, bool),
+    ) -> Self {
         let (mut active, mut connected) = (0, 0);
         for ue in &report.ues {
             let (is_connected, is_sending) = ours(ue);

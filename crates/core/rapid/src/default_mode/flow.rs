@@ -43,11 +43,51 @@ pub(super) fn weight(elapsed: f64, time_constant: f64) -> f64 {
     elapsed / (elapsed + time_constant)
 }
 
+/// What is measured of a flow, in the units of the equations.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Telemetry {
+    pub(super) wan_arrived: Bytes,
+    /// Least and smoothed round-trip time towards the server, seconds.
+    wan_rtt: Option<f64>,
+    wan_srtt: Option<f64>,
+    pub(super) ran_min_rtt: Option<Duration>,
+    pub(super) ran_acked: Bytes,
+    pub(super) ran_resent: Bytes,
+    pub(super) ran_in_flight: Bytes,
+    pub(super) buffered: Bytes,
+}
+
+impl From<&FlowTelemetry> for Telemetry {
+    fn from(of: &FlowTelemetry) -> Self {
+        Self {
+            wan_arrived: of.wan_arrived,
+            wan_rtt: of.wan_min_rtt.map(|rtt| rtt.as_secs_f64().max(1e-6)),
+            wan_srtt: of.wan_srtt.map(Duration::as_secs_f64),
+            ran_min_rtt: of.ran_min_rtt,
+            ran_acked: of.ran_acked,
+            ran_resent: of.ran_resent,
+            ran_in_flight: of.ran_in_flight,
+            buffered: of.buffered,
+        }
+    }
+}
+
+/// What was decided of a flow.
+#[derive(Clone, Copy, Debug)]
+struct Windows {
+    wan: WanWindow,
+    ran: Bytes,
+    is_slow: bool,
+}
+
 /// A proxied flow.
 #[derive(Debug)]
 pub(super) struct Flow {
     pub(super) mss: Bytes,
-    pub(super) telemetry: FlowTelemetry,
+    place: u32,
+    pub(super) telemetry: Telemetry,
+    /// It counts when shares are made, as [`super::ue::Ue::survey`] found last.
+    pub(super) counts: bool,
     /// Arrivals and their time at the last update of `rate`.
     sampled: (Bytes, Instant),
     /// Last time with an arrival.
@@ -73,16 +113,18 @@ pub(super) struct Flow {
     /// It sent all that it was let.
     is_greedy: bool,
     /// Of its windows towards UE and server, and of both together.
-    remainders: [Remainder; 3],
+    pub(super) remainders: [Remainder; 3],
     pub(super) turn: Turn,
-    pub(super) last: Option<Decision>,
+    last: Option<Windows>,
 }
 
 impl Flow {
     pub(super) fn new(now: Instant, opened: FlowOpened) -> Self {
         Self {
             mss: opened.mss,
-            telemetry: FlowTelemetry::default(),
+            place: opened.place,
+            telemetry: Telemetry::default(),
+            counts: true,
             sampled: (Bytes::ZERO, now),
             active_at: now,
             moved_at: now,
@@ -104,17 +146,16 @@ impl Flow {
 
     /// What is measured of it now.
     pub(super) fn measured(&mut self, now: Instant, telemetry: &FlowTelemetry) {
-        let passed = |of: &FlowTelemetry| (of.wan_arrived, of.ran_acked);
-        if passed(telemetry) != passed(&self.telemetry) {
+        let telemetry = Telemetry::from(telemetry);
+        let passed = |of: &Telemetry| (of.wan_arrived, of.ran_acked);
+        if passed(&telemetry) != passed(&self.telemetry) {
             self.moved_at = now;
         }
-        self.telemetry = *telemetry;
+        self.telemetry = telemetry;
     }
 
     pub(super) fn wan_rtt(&self) -> Option<f64> {
-        self.telemetry
-            .wan_min_rtt
-            .map(|rtt| rtt.as_secs_f64().max(1e-6))
+        self.telemetry.wan_rtt
     }
 
     /// The moving average of arrivals, over about one round trip from the server to the UE, and some segments: a
@@ -122,7 +163,7 @@ impl Flow {
     pub(super) fn update_rate(&mut self, now: Instant, turnaround: f64) {
         let (bytes, at) = self.sampled;
         let elapsed = now.saturating_since(at).as_secs_f64();
-        let wan_rtt = self.telemetry.wan_srtt.map_or(0.01, Duration::as_secs_f64);
+        let wan_rtt = self.telemetry.wan_srtt.unwrap_or(0.01);
         let segments = RATE_SEGMENTS * self.mss.get() as f64 / self.share.max(1.0);
         let horizon = (wan_rtt + turnaround)
             .max(segments.min(IDLE_TIME))
@@ -170,7 +211,7 @@ impl Flow {
 
     /// Data waits for room in its window towards the UE, or another segment would not fit into it.
     pub(super) fn is_saturated(&self) -> bool {
-        let window = self.last.map_or(Bytes::ZERO, |d| d.ran.window);
+        let window = self.last.map_or(Bytes::ZERO, |last| last.ran);
         !self.telemetry.buffered.is_zero()
             || self.telemetry.ran_in_flight > window.saturating_sub(self.mss)
     }
@@ -187,7 +228,7 @@ impl Flow {
         let arrived = self.telemetry.wan_arrived;
         self.is_greedy = !allowed.is_zero() && arrived >= allowed;
         // a sender rounds down to segments, and what it is shown may differ a little from what was decided
-        let window = last.wan_window.shown(self.telemetry.buffered);
+        let window = last.wan.shown(self.telemetry.buffered);
         let used = window.saturating_sub(window / GREEDY_PART + self.mss);
         self.allowed = (arrived + used, now);
     }
@@ -217,7 +258,7 @@ impl Flow {
     /// one, window-limited ones do not.
     fn update_store(&mut self, now: Instant, is_starving: bool) {
         let Some(rtt) = self.wan_rtt() else { return };
-        let window = self.last.map_or(0, |d| d.ran.window.get());
+        let window = self.last.map_or(0, |last| last.ran.get());
         let room = window as f64 - self.telemetry.ran_in_flight.get() as f64;
         self.ran_dry |=
             is_starving && self.telemetry.buffered.is_zero() && room >= 2.0 * self.mss.get() as f64;
@@ -298,11 +339,6 @@ impl Flow {
         (whole - in_flight).floor().max(0.0)
     }
 
-    /// Of its window towards the UE (0) or the server (1), or of both together (2).
-    pub(super) fn remainder(&mut self, of: usize) -> &mut Remainder {
-        &mut self.remainders[of]
-    }
-
     /// The windows, segments; `None` for what nothing is known of. None if they are as good as the last.
     pub(super) fn decide(
         &mut self,
@@ -315,37 +351,42 @@ impl Flow {
         let window = ran_window.map(|window| bytes(window.max(MIN_WINDOW)));
         let window = window.unwrap_or(config.initial_ran_window);
         let budget = budget.map_or(config.initial_ran_window, bytes);
-        let decision = Decision {
-            flow: id,
-            wan_window: if config.has(Part::Budget) {
+        let windows = Windows {
+            wan: if config.has(Part::Budget) {
                 WanWindow::Budget(budget)
             } else {
                 WanWindow::Fixed(budget)
             },
-            ran: Allocation {
-                window,
-                pacing_rate: None,
-            },
+            ran: window,
             is_slow: self.is_slow,
         };
         let is_new = self
             .last
-            .is_none_or(|last| is_material(&last, &decision, self.mss));
-        is_new.then(|| *self.last.insert(decision))
+            .is_none_or(|last| is_material(&last, &windows, self.mss));
+        is_new.then(|| {
+            self.last = Some(windows);
+            Decision {
+                flow: id,
+                place: self.place,
+                wan_window: windows.wan,
+                ran: Allocation {
+                    window,
+                    pacing_rate: None,
+                },
+                is_slow: windows.is_slow,
+            }
+        })
     }
 }
 
 /// Changes below a segment or 1/64 are not worth an update.
-fn is_material(last: &Decision, new: &Decision, mss: Bytes) -> bool {
+fn is_material(last: &Windows, new: &Windows, mss: Bytes) -> bool {
     let differs = |a: Bytes, b: Bytes| {
         let (less, more) = (a.min(b), a.max(b));
         // of a closed window 1/64 is nothing, and it stays what it was
         less != more && more - less >= mss.min(more / 64)
     };
     last.is_slow != new.is_slow
-        || differs(
-            last.wan_window.shown(Bytes::ZERO),
-            new.wan_window.shown(Bytes::ZERO),
-        )
-        || differs(last.ran.window, new.ran.window)
+        || differs(last.wan.shown(Bytes::ZERO), new.wan.shown(Bytes::ZERO))
+        || differs(last.ran, new.ran)
 }

@@ -33,6 +33,7 @@ mod beside;
 mod cell;
 mod efficiency;
 mod flow;
+mod flows;
 mod narrow;
 mod segments;
 mod turnaround;
@@ -64,6 +65,13 @@ fn is_served_counted(served: f64, acked: f64) -> bool {
     served >= COUNTED * acked
 }
 
+/// What each UE requests and has of a link before the radio, byte/s.
+#[derive(Debug, Default)]
+struct Limits {
+    demands: Vec<f64>,
+    shares: Vec<f64>,
+}
+
 /// Our allocator.
 #[derive(Debug)]
 pub(crate) struct DefaultMode {
@@ -74,6 +82,9 @@ pub(crate) struct DefaultMode {
     decisions: VecDeque<Decision>,
     ran_at: Instant,
     scratch: Scratch,
+    /// Memory that is used again from report to report.
+    paths: Vec<Option<Path>>,
+    limits: Limits,
     narrow: Narrow,
     /// Acknowledged by flows that have ended, and sent again by them, bytes.
     ended: (u64, u64),
@@ -88,11 +99,50 @@ impl DefaultMode {
             decisions: VecDeque::new(),
             ran_at: Instant::ZERO,
             scratch: Scratch::default(),
+            paths: Vec::new(),
+            limits: Limits::default(),
             narrow: Narrow::default(),
             ended: (0, 0),
         }
     }
 
+    /// Surveys all UEs: once for each report or deadline.
+    fn survey(&mut self, now: Instant) {
+        for ue in self.ues.values_mut() {
+            ue.survey(now);
+        }
+    }
+
+    /// Takes what a report has of each UE. They are in ascending order there as here, so that both are gone through
+    /// side by side.
+    fn learn(&mut self, now: Instant, report: &CheckedReport) {
+        self.survey(now);
+        let mut is_new = false;
+        let mut known = self.ues.iter().peekable();
+        let load = CellLoad::new(report, |of| {
+            while known.next_if(|(rnti, _)| **rnti < of.rnti).is_some() {}
+            match known.next_if(|(rnti, _)| **rnti == of.rnti) {
+                Some((_, ue)) => (!ue.flows.is_empty(), ue.is_sending()),
+                None => {
+                    is_new = true;
+                    (false, false)
+                }
+            }
+        });
+        if is_new {
+            for of in &report.ues {
+                self.ues.entry(of.rnti).or_insert_with(|| Ue::new(now));
+            }
+        }
+        let mut reported = report.ues.iter().peekable();
+        for (rnti, ue) in &mut self.ues {
+            if let Some(of) = reported.next_if(|of| of.rnti == *rnti) {
+                ue.observe(now, report, of, &load, &self.config);
+            }
+        }
+    }
+
+    /// Decides for all UEs, as they were surveyed.
     fn run(&mut self, now: Instant) {
         let elapsed = now.saturating_since(self.ran_at).as_secs_f64();
         self.ran_at = now;
@@ -107,24 +157,24 @@ impl DefaultMode {
 
     /// (11) Whether a link before the radio carries less than that, and what each UE may have of it.
     fn learn_narrow(&mut self, now: Instant, elapsed: f64) {
-        let paths: Vec<Option<Path>> = self
-            .ues
-            .values()
-            .map(|ue| ue.path(now, &self.config))
-            .collect();
+        let Self { ues, paths, .. } = self;
+        paths.clear();
+        paths.extend(ues.values().map(|ue| ue.path(now, &self.config)));
         let Some(all) = Path::of_all(paths.iter().flatten(), self.ended) else {
             self.narrow.rest(elapsed);
             return;
         };
         let is_found = self.narrow.update(elapsed, &all);
         let limit = self.narrow.limit();
-        let mut shares = Vec::new();
+        let Limits { demands, shares } = &mut self.limits;
+        shares.clear();
         if let Some(Limit::Bound(rate, _)) = limit {
-            let demands: Vec<f64> = paths.iter().flatten().map(Path::demand).collect();
-            max_min(rate, &demands, &mut shares);
+            demands.clear();
+            demands.extend(paths.iter().flatten().map(Path::demand));
+            max_min(rate, demands, shares);
         }
-        let mut shares = shares.into_iter();
-        for (ue, path) in self.ues.values_mut().zip(&paths) {
+        let mut shares = shares.iter().copied();
+        for (ue, path) in ues.values_mut().zip(paths) {
             let limit = match limit {
                 Some(Limit::Bound(_, factor)) if path.is_some() => {
                     shares.next().map(|share| Limit::Bound(share, factor))
@@ -139,6 +189,7 @@ impl DefaultMode {
     /// As [`Self::run`], for the one UE whose flows have changed.
     fn run_one(&mut self, now: Instant, rnti: Rnti) {
         if let Some(ue) = self.ues.get_mut(&rnti) {
+            ue.survey(now);
             ue.run(now, &self.config, &mut self.scratch, &mut self.decisions);
         }
     }
@@ -146,15 +197,12 @@ impl DefaultMode {
 
 impl Allocator for DefaultMode {
     fn on_report(&mut self, now: Instant, report: &CheckedReport) {
-        let load = CellLoad::new(report, |of| match self.ues.get(&of.rnti) {
-            Some(ue) => (!ue.flows.is_empty(), ue.is_sending(now)),
-            None => (false, false),
-        });
-        for of in &report.ues {
-            let ue = self.ues.entry(of.rnti).or_insert_with(|| Ue::new(now));
-            ue.observe(now, report, of, &load, &self.config);
-        }
+        self.learn(now, report);
         self.run(now);
+    }
+
+    fn on_superseded_report(&mut self, now: Instant, report: &CheckedReport) {
+        self.learn(now, report);
     }
 
     fn on_flow_open(&mut self, now: Instant, id: FlowId, opened: FlowOpened) {
@@ -179,7 +227,7 @@ impl Allocator for DefaultMode {
 
     fn on_telemetry(&mut self, now: Instant, id: FlowId, telemetry: &FlowTelemetry) {
         let ue = self.owners.get(&id).and_then(|rnti| self.ues.get_mut(rnti));
-        if let Some(flow) = ue.and_then(|ue| ue.flows.get_mut(&id)) {
+        if let Some(flow) = ue.and_then(|ue| ue.flows.get_mut(id)) {
             flow.measured(now, telemetry);
         }
     }
@@ -188,7 +236,12 @@ impl Allocator for DefaultMode {
         (!self.owners.is_empty()).then(|| self.ran_at + TICK)
     }
 
+    fn takes_unchanged(&self) -> bool {
+        false
+    }
+
     fn on_deadline(&mut self, now: Instant) {
+        self.survey(now);
         self.run(now);
     }
 
@@ -219,7 +272,15 @@ mod tests {
             policy.on_report(Instant::from_nanos(1_000_000), &checked(report(&[0])));
             let (flow, opened_at) = (FlowId(1), Instant::from_nanos(2_000_000));
             let mss = Bytes::new(1440);
-            policy.on_flow_open(opened_at, flow, FlowOpened { ue: Rnti(1), mss });
+            policy.on_flow_open(
+                opened_at,
+                flow,
+                FlowOpened {
+                    ue: Rnti(1),
+                    mss,
+                    place: 0,
+                },
+            );
             let telemetry = FlowTelemetry {
                 ran_min_rtt: Some(Duration::from_millis(1)),
                 ran_in_flight: Bytes::new(in_flight),
@@ -258,7 +319,15 @@ mod tests {
             let flow = FlowId(1);
             let mss = Bytes::new(1440);
             let opened_at = Instant::from_nanos(2_000_000);
-            policy.on_flow_open(opened_at, flow, FlowOpened { ue: Rnti(1), mss });
+            policy.on_flow_open(
+                opened_at,
+                flow,
+                FlowOpened {
+                    ue: Rnti(1),
+                    mss,
+                    place: 0,
+                },
+            );
             let telemetry = FlowTelemetry {
                 wan_arrived: Bytes::new(arrived),
                 wan_min_rtt: Some(Duration::from_secs(1)),
@@ -287,6 +356,7 @@ mod tests {
             let opened = FlowOpened {
                 ue: Rnti(user),
                 mss: Bytes::new(1440),
+                place: 0,
             };
             policy.on_flow_open(opened_at, FlowId(u64::from(user)), opened);
         }
@@ -308,7 +378,15 @@ mod tests {
         let (flow, mss) = (FlowId(1), Bytes::new(1440));
         let at = |ms: u64| Instant::from_nanos(ms * 1_000_000);
         policy.on_report(at(1), &checked(report(&[0])));
-        policy.on_flow_open(at(1), flow, FlowOpened { ue: Rnti(1), mss });
+        policy.on_flow_open(
+            at(1),
+            flow,
+            FlowOpened {
+                ue: Rnti(1),
+                mss,
+                place: 0,
+            },
+        );
         let rtt = Some(Duration::from_millis(1));
         let (mut window, mut lately) = (Bytes::ZERO, Vec::new());
         for ms in 2..8_000 {
@@ -354,7 +432,11 @@ mod tests {
         };
         policy.on_report(at(1), &checked(report(&[0])));
         for flow in 0..FLOWS {
-            let opened = FlowOpened { ue: Rnti(1), mss };
+            let opened = FlowOpened {
+                ue: Rnti(1),
+                mss,
+                place: 0,
+            };
             policy.on_flow_open(at(1), FlowId(flow), opened);
         }
         let mut last = BTreeMap::new();
@@ -385,7 +467,7 @@ mod tests {
             let mut policy = DefaultMode::new(AllocatorConfig::new(Mode::Default));
             for user in 1..=users {
                 let ue = Rnti(user);
-                policy.on_flow_open(at(0), FlowId(user.into()), FlowOpened { ue, mss });
+                policy.on_flow_open(at(0), FlowId(user.into()), FlowOpened { ue, mss, place: 0 });
             }
             let capacity = |ms: u64| {
                 for (flow, until) in [(FlowId(1), u64::MAX), (FlowId(2), 50)] {

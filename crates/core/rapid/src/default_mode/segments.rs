@@ -43,12 +43,7 @@ pub(super) struct Rounding {
 impl Rounding {
     /// Rounds each of `ideals`, in segments, up or down. `remainders` has one for each of them; `elapsed` since
     /// the last call, seconds.
-    pub(super) fn round(
-        &mut self,
-        elapsed: f64,
-        ideals: &mut [f64],
-        mut remainders: Vec<&mut Remainder>,
-    ) {
+    pub(super) fn round(&mut self, elapsed: f64, ideals: &mut [f64], remainders: &mut [Remainder]) {
         self.age += elapsed;
         let is_rotated = self.age >= ROTATION;
         if is_rotated {
@@ -56,10 +51,11 @@ impl Rounding {
         }
         self.parts.clear();
         let mut extra = 0.0;
-        for (flow, (ideal, remainder)) in ideals.iter().zip(&mut remainders).enumerate() {
+        let (mut had, mut least_of_had, mut most_of_others) = (0, f64::INFINITY, -f64::INFINITY);
+        for (flow, (ideal, remainder)) in ideals.iter().zip(remainders.iter_mut()).enumerate() {
             let fraction = ideal.fract();
             if *ideal >= LARGE {
-                **remainder = Remainder::default();
+                *remainder = Remainder::default();
                 continue;
             }
             extra += fraction;
@@ -70,18 +66,32 @@ impl Rounding {
                 true => 0.0,
                 false => given * f64::from(u16::MAX),
             };
+            let key = remainder.owed + kept;
+            if remainder.has_more {
+                had += 1;
+                least_of_had = key.min(least_of_had);
+            } else {
+                most_of_others = key.max(most_of_others);
+            }
             self.parts.push(Entry {
                 ideal: *ideal,
-                key: remainder.owed + kept,
+                key,
                 flow,
             });
         }
-        self.parts.sort_by(|a, b| b.key.total_cmp(&a.key));
         let extra = extra.round() as usize;
+        // most often the same flows have one more, and need no sorting
+        let is_same = had == extra && least_of_had > most_of_others;
+        if !is_same {
+            self.parts.sort_by(|a, b| b.key.total_cmp(&a.key));
+        }
         for (rank, part) in self.parts.iter().enumerate() {
-            let has_more = rank < extra;
-            remainders[part.flow].has_more = has_more;
-            ideals[part.flow] = part.ideal.floor() + f64::from(u8::from(has_more));
+            let remainder = &mut remainders[part.flow];
+            if !is_same {
+                remainder.has_more = rank < extra;
+            }
+            let more = f64::from(u8::from(remainder.has_more));
+            ideals[part.flow] = part.ideal.floor() + more;
         }
     }
 }
@@ -93,7 +103,7 @@ mod tests {
 
     fn rounded(rounding: &mut Rounding, ideals: &[f64], remainders: &mut [Remainder]) -> Vec<f64> {
         let mut windows = ideals.to_vec();
-        rounding.round(0.001, &mut windows, remainders.iter_mut().collect());
+        rounding.round(0.001, &mut windows, remainders);
         windows
     }
 

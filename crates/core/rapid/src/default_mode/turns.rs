@@ -16,8 +16,8 @@
 //! is left its rate, and takes no turns until it has used them within the time of a turn.
 
 use super::flow::Flow;
+use super::flows::Flows;
 use crate::FlowId;
-use std::collections::BTreeMap;
 use units::{Bytes, Instant};
 
 /// What a turn is worth, segments.
@@ -75,21 +75,21 @@ impl Turns {
 
     /// Ends turns and begins others of those flows that need more than they have. `limit` of what is under way,
     /// bytes.
-    pub(super) fn update(&mut self, now: Instant, limit: f64, flows: &mut BTreeMap<FlowId, Flow>) {
+    pub(super) fn update(&mut self, now: Instant, limit: f64, flows: &mut Flows) {
         let mut under_way = 0.0;
         self.waiting.clear();
-        for (id, flow) in flows.iter_mut().filter(|(_, flow)| flow.takes_turns(now)) {
+        for (id, flow) in flows.iter_mut().filter(|(_, flow)| flow.takes_turns()) {
             let telemetry = &flow.telemetry;
             under_way += telemetry.ran_in_flight.get() as f64 + telemetry.buffered.get() as f64;
             match flow.rest_of_turn(now) {
                 Some(rest) => under_way += rest.get() as f64,
-                None if flow.takes_turns(now) => self.waiting.push((flow.turn.number, *id)),
+                None if flow.takes_turns() => self.waiting.push((flow.turn.number, *id)),
                 None => {}
             }
         }
         self.waiting.sort_unstable();
         for (_, id) in &self.waiting {
-            let Some(flow) = flows.get_mut(id) else {
+            let Some(flow) = flows.get_mut(*id) else {
                 continue;
             };
             let quantum = (flow.mss * SEGMENTS).get() as f64;
@@ -104,7 +104,7 @@ impl Turns {
     }
 
     /// Flows take no turns from now on.
-    pub(super) fn end(&mut self, flows: &mut BTreeMap<FlowId, Flow>) {
+    pub(super) fn end(&mut self, flows: &mut Flows) {
         if core::mem::take(&mut self.are_taken) {
             for flow in flows.values_mut() {
                 flow.turn.since = None;
@@ -115,8 +115,8 @@ impl Turns {
 
 impl Flow {
     /// It sends all that it is let.
-    pub(super) fn takes_turns(&self, now: Instant) -> bool {
-        self.is_active(now) && self.turn.quiet.is_none()
+    pub(super) fn takes_turns(&self) -> bool {
+        self.counts && self.turn.quiet.is_none()
     }
 
     /// How long a turn lasts if nothing arrives, seconds.
@@ -160,16 +160,17 @@ impl Flow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FlowOpened, FlowTelemetry};
+    use crate::FlowOpened;
     use rnis::Rnti;
     use units::Duration;
 
     const MSS: Bytes = Bytes::new(1440);
 
-    fn flows(count: u64) -> BTreeMap<FlowId, Flow> {
+    fn flows(count: u64) -> Flows {
         let opened = FlowOpened {
             ue: Rnti(1),
             mss: MSS,
+            place: 0,
         };
         let flow = |id| (FlowId(id), Flow::new(Instant::ZERO, opened));
         (0..count).map(flow).collect()
@@ -180,17 +181,13 @@ mod tests {
     }
 
     /// Those whose turn begins at this time.
-    fn beginning(now: Instant, flows: &BTreeMap<FlowId, Flow>) -> Vec<u64> {
-        let begins = flows.iter().filter(|(_, flow)| flow.turn.begins(now));
+    fn beginning(now: Instant, flows: &mut Flows) -> Vec<u64> {
+        let begins = flows.iter_mut().filter(|(_, flow)| flow.turn.begins(now));
         begins.map(|(id, _)| id.0).collect()
     }
 
     fn arrive(flow: &mut Flow, segments: u64) {
-        let telemetry = flow.telemetry;
-        flow.telemetry = FlowTelemetry {
-            wan_arrived: telemetry.wan_arrived + MSS * segments,
-            ..telemetry
-        };
+        flow.telemetry.wan_arrived += MSS * segments;
     }
 
     #[test]
@@ -205,11 +202,11 @@ mod tests {
         let mut order = Vec::new();
         for n in 1..=6 {
             turns.update(ms(n), limit, &mut flows);
-            let began = beginning(ms(n), &flows);
+            let began = beginning(ms(n), &mut flows);
             assert_eq!(began.len(), 2, "at {n} ms");
             for id in &began {
                 // it arrives, is sent on, and acknowledged until the next report
-                arrive(flows.get_mut(&FlowId(*id)).expect("a flow"), 2);
+                arrive(flows.get_mut(FlowId(*id)).expect("a flow"), 2);
             }
             order.extend(began);
         }
@@ -225,9 +222,9 @@ mod tests {
         }
         let mut turns = Turns::default();
         turns.update(ms(1), (MSS * 7).get() as f64, &mut flows);
-        assert_eq!(beginning(ms(1), &flows), Vec::<u64>::new());
+        assert_eq!(beginning(ms(1), &mut flows), Vec::<u64>::new());
         turns.update(ms(2), (MSS * 8).get() as f64, &mut flows);
-        assert_eq!(beginning(ms(2), &flows), [0]);
+        assert_eq!(beginning(ms(2), &mut flows), [0]);
     }
 
     #[test]
@@ -236,12 +233,12 @@ mod tests {
         let mut turns = Turns::default();
         let limit = (MSS * 2).get() as f64;
         turns.update(ms(1), limit, &mut flows);
-        let quiet = |flows: &BTreeMap<FlowId, Flow>, at| !flows[&FlowId(0)].takes_turns(ms(at));
-        assert!(!quiet(&flows, 1));
+        let quiet = |flows: &Flows| flows.values().all(|flow| !flow.takes_turns());
+        assert!(!quiet(&flows));
         turns.update(ms(12), limit, &mut flows);
-        assert!(quiet(&flows, 12) && beginning(ms(12), &flows).is_empty());
-        let with = |flows: &mut BTreeMap<FlowId, Flow>, at, segments| {
-            let flow = flows.get_mut(&FlowId(0)).expect("a flow");
+        assert!(quiet(&flows) && beginning(ms(12), &mut flows).is_empty());
+        let with = |flows: &mut Flows, at, segments| {
+            let flow = flows.get_mut(FlowId(0)).expect("a flow");
             arrive(flow, segments);
             flow.update_quiet(ms(at));
         };
@@ -249,9 +246,9 @@ mod tests {
         with(&mut flows, 20, 1);
         with(&mut flows, 31, 0);
         with(&mut flows, 35, 1);
-        assert!(quiet(&flows, 35));
+        assert!(quiet(&flows));
         with(&mut flows, 36, 1);
-        assert!(!quiet(&flows, 36));
+        assert!(!quiet(&flows));
     }
 
     #[test]
@@ -259,8 +256,8 @@ mod tests {
         let mut flows = flows(2);
         let mut turns = Turns::default();
         turns.update(ms(1), 1.0, &mut flows);
-        assert_eq!(beginning(ms(1), &flows), [0]);
+        assert_eq!(beginning(ms(1), &mut flows), [0]);
         turns.update(ms(2), 1.0, &mut flows);
-        assert_eq!(beginning(ms(2), &flows), Vec::<u64>::new());
+        assert_eq!(beginning(ms(2), &mut flows), Vec::<u64>::new());
     }
 }

@@ -1,6 +1,7 @@
 //! One UE: its capacity, what its flows have in flight of it, and what others take.
 
 mod sharing;
+mod survey;
 
 pub(super) use sharing::Scratch;
 
@@ -8,6 +9,7 @@ use super::beside::Beside;
 use super::cell::CellLoad;
 use super::efficiency::{Busy, Efficiency};
 use super::flow::{Flow, weight};
+use super::flows::Flows;
 use super::is_served_counted;
 use super::narrow::{Limit, Path};
 use super::segments::Rounding;
@@ -18,7 +20,8 @@ use crate::allocator::{Decision, FlowId};
 use crate::unsplit::{self, Unsplit};
 use crate::{AllocatorConfig, Part, capacity};
 use rnis::{RadioReport, UeReport};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
+use survey::Survey;
 use units::{BitRate, Bytes, Duration, Instant, Prb};
 
 /// Forgetting time of what was delivered, seconds.
@@ -34,7 +37,9 @@ const GONE_TIME: f64 = 10.0;
 /// A UE and its flows.
 #[derive(Debug)]
 pub(super) struct Ue {
-    pub(super) flows: BTreeMap<FlowId, Flow>,
+    pub(super) flows: Flows,
+    /// What they are like together at this report or deadline.
+    survey: Survey,
     /// When the last accepted report was made.
     reported_at: Instant,
     /// When the loops last ran.
@@ -87,7 +92,8 @@ pub(super) struct Ue {
 impl Ue {
     pub(super) fn new(now: Instant) -> Self {
         Self {
-            flows: BTreeMap::new(),
+            flows: Flows::default(),
+            survey: Survey::default(),
             reported_at: now,
             ran_at: now,
             capacity: 0.0,
@@ -163,25 +169,14 @@ impl Ue {
         self.flows.is_empty() && now.saturating_since(self.reported_at).as_secs_f64() > GONE_TIME
     }
 
-    /// One of its flows sends.
-    pub(super) fn is_sending(&self, now: Instant) -> bool {
-        self.flows.values().any(|flow| flow.is_sending(now))
-    }
-
     /// Gives what the flow had acknowledged and sent again, bytes, if it was there.
     pub(super) fn remove(&mut self, flow: FlowId) -> Option<(u64, u64)> {
-        let telemetry = self.flows.remove(&flow)?.telemetry;
+        let telemetry = self.flows.remove(flow)?.telemetry;
         // its acknowledged bytes leave the sum with it
         let acked = telemetry.ran_acked.get();
         self.acked = self.acked.saturating_sub(acked);
         self.delivered_sample.0 = self.delivered_sample.0.saturating_sub(acked);
         Some((acked, telemetry.ran_resent.get()))
-    }
-
-    /// Payload that it has acknowledged on all its open flows.
-    fn acked(&self) -> u64 {
-        let acked = self.flows.values().map(|f| f.telemetry.ran_acked);
-        acked.sum::<Bytes>().get()
     }
 
     fn is_fresh(&self, now: Instant, config: &AllocatorConfig) -> bool {
@@ -225,7 +220,7 @@ impl Ue {
         self.whole_queue = of.rlc_queue_bytes.get() as f64;
         self.is_cell_shared = load.is_shared();
         let expected = if config.has(Part::CellSharing) {
-            self.average_prb(load.expected_prb(of, self.is_sending(now)), load, covered)
+            self.average_prb(load.expected_prb(of, self.is_sending()), load, covered)
         } else {
             f64::from(report.expected_prb(of).get())
         };
@@ -252,7 +247,7 @@ impl Ue {
             covered,
         };
         // (11) what a narrow link does not bring is not lost to a short queue
-        let is_greedy = !self.is_bound() && self.flows.values().any(Flow::is_greedy);
+        let is_greedy = !self.is_bound() && self.survey.is_greedy;
         let counts = is_greedy && is_served_counted(self.served, self.delivered);
         self.variation.update(service, counts, config);
         self.learn_unintercepted(of, covered);
@@ -290,7 +285,7 @@ impl Ue {
 
     /// (5) What was served and is none of ours.
     fn learn_unintercepted(&mut self, of: &UeReport, covered: f64) {
-        let acked = self.acked();
+        let acked = self.survey.acked.get();
         let ours = acked.saturating_sub(self.acked) as f64;
         self.acked = acked;
         let served = of.served_bytes.get() as f64 / covered;
@@ -322,7 +317,7 @@ impl Ue {
         let (before, at) = self.delivered_sample;
         let elapsed = now.saturating_since(at).as_secs_f64();
         if elapsed >= 0.01 {
-            let acked = self.acked();
+            let acked = self.survey.acked.get();
             let sample = acked.saturating_sub(before) as f64 / elapsed;
             self.delivered += weight(elapsed, LEARN_TIME) * (sample - self.delivered);
             self.delivered_sample = (acked, now);
@@ -331,20 +326,17 @@ impl Ue {
 
     /// (3) T, and (10) what stands beside it.
     fn control_turnaround(&mut self, now: Instant, elapsed: f64, config: &AllocatorConfig) {
-        let active = || self.flows.values().filter(|f| f.is_active(now));
-        let min = active().filter_map(|f| f.telemetry.ran_min_rtt).min();
-        let Some(min) = min.map(Duration::as_secs_f64) else {
+        let Some(min) = self.survey.ran_min_rtt.map(Duration::as_secs_f64) else {
             return;
         };
         self.ran_min_rtt = min;
         // where flows take turns, what changes reaches the queue by way of the servers
         let way = match self.turns.are_taken() {
-            true => active().filter_map(Flow::wan_rtt).reduce(f64::max),
+            true => self.survey.wan_rtt,
             false => None,
         };
         let age = now.saturating_since(self.reported_at).as_secs_f64();
-        let number = active().count() as f64;
-        let in_flight: Bytes = self.flows.values().map(|f| f.telemetry.ran_in_flight).sum();
+        let number = self.survey.active as f64;
         let radio = Radio {
             capacity: self.capacity,
             rate: self.rate,
@@ -352,11 +344,11 @@ impl Ue {
             delivered: self.delivered,
             queue: self.queue,
             is_own_queue: self.is_own_queue,
-            in_flight: in_flight.get() as f64,
+            in_flight: self.survey.in_flight.get() as f64,
             min_rtt: min,
             target: self.target_queue(config),
             delay: way.unwrap_or(0.0) + age,
-            is_saturated: active().any(Flow::is_saturated),
+            is_saturated: self.survey.is_saturated,
             is_fresh: self.is_fresh(now, config),
         };
         if let Some(Limit::Trial(factor) | Limit::Bound(_, factor)) = self.limit {
@@ -390,15 +382,7 @@ impl Ue {
             return None;
         }
         let target = self.target_queue(config);
-        let [mut in_flight, mut resent, mut segments] = [Bytes::ZERO; 3];
-        let mut is_greedy = false;
-        for flow in self.flows.values() {
-            in_flight += flow.telemetry.ran_in_flight;
-            resent += flow.telemetry.ran_resent;
-            segments += flow.mss;
-            is_greedy |= flow.is_active(now) && (flow.is_greedy() || flow.is_saturated());
-        }
-        let segments = segments.get() as f64;
+        let segments = self.survey.segments.get() as f64;
         Some(Path {
             ues: 1.0,
             capacity: self.capacity,
@@ -409,12 +393,12 @@ impl Ue {
             max_time: Turnaround::longest(self.ran_min_rtt, target),
             queue: self.queue / self.capacity / target,
             delivered: self.delivered,
-            acked: self.acked(),
-            resent: resent.get(),
-            in_flight: in_flight.get() as f64,
+            acked: self.survey.acked.get(),
+            resent: self.survey.resent.get(),
+            in_flight: self.survey.in_flight.get() as f64,
             segments,
             segment: segments / self.flows.len() as f64,
-            is_greedy,
+            is_greedy: self.survey.is_pressed,
             is_alone: self.beside.is_alone(),
             takes_turns: self.turns.are_taken(),
             is_fresh: self.is_fresh(now, config),

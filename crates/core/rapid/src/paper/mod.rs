@@ -59,6 +59,7 @@ struct Period {
 #[derive(Debug)]
 struct Flow {
     ue: Rnti,
+    place: u32,
     mss: Bytes,
     telemetry: FlowTelemetry,
     /// RW_ij, bytes; 0 before the first allocation.
@@ -160,6 +161,7 @@ impl Paper {
         let flow = &self.flows[&id];
         self.decisions.push_back(Decision {
             flow: id,
+            place: flow.place,
             wan_window: WanWindow::Fixed(Bytes::new(flow.window as u64)),
             ran: Allocation {
                 window: flow.ran_window(&self.config),
@@ -268,13 +270,7 @@ impl Paper {
 
 impl Allocator for Paper {
     fn on_report(&mut self, now: Instant, report: &CheckedReport) {
-        for ue in &report.ues {
-            let prb = report.expected_prb(ue);
-            self.capacity
-                .insert(ue.rnti, capacity::capacity(report, ue.quality, prb));
-            let reported = (ue.rlc_queue_bytes, ue.timestamp.min(now));
-            self.queues.insert(ue.rnti, reported);
-        }
+        self.on_superseded_report(now, report);
         let waiting: Vec<FlowId> = self
             .flows
             .iter()
@@ -286,11 +282,22 @@ impl Allocator for Paper {
         }
     }
 
+    fn on_superseded_report(&mut self, now: Instant, report: &CheckedReport) {
+        for ue in &report.ues {
+            let prb = report.expected_prb(ue);
+            self.capacity
+                .insert(ue.rnti, capacity::capacity(report, ue.quality, prb));
+            let reported = (ue.rlc_queue_bytes, ue.timestamp.min(now));
+            self.queues.insert(ue.rnti, reported);
+        }
+    }
+
     fn on_flow_open(&mut self, now: Instant, id: FlowId, opened: FlowOpened) {
         self.flows.insert(
             id,
             Flow {
                 ue: opened.ue,
+                place: opened.place,
                 mss: opened.mss,
                 telemetry: FlowTelemetry::default(),
                 window: 0.0,
@@ -331,6 +338,11 @@ impl Allocator for Paper {
         } else if first_ran_rtt {
             self.decide(id);
         }
+    }
+
+    /// The least round-trip time of a period begins anew with it.
+    fn takes_unchanged(&self) -> bool {
+        true
     }
 
     fn next_deadline(&self) -> Option<Instant> {
@@ -411,6 +423,7 @@ mod tests {
                 FlowOpened {
                     ue: Rnti(1),
                     mss: MSS,
+                    place: 0,
                 },
             );
         }
@@ -472,6 +485,7 @@ mod tests {
                 FlowOpened {
                     ue: Rnti(1),
                     mss: MSS,
+                    place: 0,
                 },
             );
         }
@@ -496,6 +510,7 @@ mod tests {
         let opened = FlowOpened {
             ue: Rnti(1),
             mss: MSS,
+            place: 0,
         };
         paper.on_report(Instant::ZERO, &checked(report(&[132])));
         paper.on_flow_open(Instant::ZERO, FlowId(1), opened);

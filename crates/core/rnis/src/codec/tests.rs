@@ -103,6 +103,34 @@ fn json_has_the_names_that_the_guide_lists() {
     }
 }
 
+#[test]
+fn the_kind_of_a_link_quality_may_stand_anywhere_and_its_fields_are_needed() {
+    let read = |text: &str| serde_json::from_str::<LinkQuality>(text);
+    let mcs = LinkQuality::Mcs {
+        mcs: Mcs::new(22),
+        table: McsTable::NrQam256,
+        layers: 2,
+        data_re_per_prb: 132,
+    };
+    let text = r#"{"table":"nr-qam256","layers":2,"more":[1],"kind":"mcs","data_re_per_prb":132,"mcs":22}"#;
+    assert_eq!(read(text).unwrap(), mcs);
+    for (text, problem) in [
+        (r#"{"mcs":1}"#, "missing field `kind`"),
+        (
+            r#"{"kind":"mcs","mcs":1,"layers":2,"data_re_per_prb":9}"#,
+            "missing field `table`",
+        ),
+        (
+            r#"{"kind":"measured","mcs":1}"#,
+            "missing field `full_band_millibytes`",
+        ),
+        (r#"{"kind":"other"}"#, "unknown variant `other`"),
+    ] {
+        let error = read(text).unwrap_err().to_string();
+        assert!(error.contains(problem), "{error}");
+    }
+}
+
 /// What version 2 wrote of a cell with one UE: no bearers were in it.
 #[test]
 fn a_binary_report_of_the_version_before_is_read() {

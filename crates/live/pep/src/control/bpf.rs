@@ -4,12 +4,14 @@
 //!   control array    <- window, pacing rate          (written here, read by the program)
 //!   telemetry array  -> acknowledged, RTTs, cwnd ... (written by the program, read here; only the
 //!                       first values are written here)
+//!   touched array    -> which connections that was written of since it was last read
 //!   socket storage   <- which slot of the arrays     (one system call a connection)
 //! ```
 
 use crate::registry::lock;
 use crate::slots::{SLOTS, Slot, Slots};
 use crate::sys::SharedWords;
+use crate::touched::Touched;
 use kernel_cc::{Loaded, Naming};
 use libbpf_rs::MapHandle;
 use rustix::net::sockopt;
@@ -55,6 +57,7 @@ pub(super) struct Kernel {
 struct Arrays {
     control: SharedWords,
     telemetry: SharedWords,
+    touched: Arc<Touched>,
     slots: Mutex<Slots>,
 }
 
@@ -91,13 +94,15 @@ impl Kernel {
         };
         let loaded = Loaded::register(kernel_cc::follow::PROGRAM, &[control], |_| Ok(()))?;
         let places = loaded.map("places")?;
-        let words = |map: &str, each: usize| {
+        let words = |map: &str, words: usize| {
             let map = loaded.map(map)?;
-            SharedWords::map(map.as_fd(), SLOTS as usize * each)
+            SharedWords::map(map.as_fd(), words)
         };
+        let of_all = |each: usize| SLOTS as usize * each;
         let arrays = Arrays {
-            control: words("control", CONTROL_WORDS)?,
-            telemetry: words("telemetry", TELEMETRY_WORDS)?,
+            control: words("control", of_all(CONTROL_WORDS))?,
+            telemetry: words("telemetry", of_all(TELEMETRY_WORDS))?,
+            touched: Arc::new(Touched::new(words("touched", Touched::words(SLOTS))?)),
             slots: Mutex::new(Slots::new(SLOTS)),
         };
         Ok(Self {
@@ -111,6 +116,11 @@ impl Kernel {
     /// Name of the congestion control.
     pub(super) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Which connections have moved.
+    pub(super) fn touched(&self) -> &Arc<Touched> {
+        &self.arrays.touched
     }
 
     /// Takes a connection under control: its window stays as it is until one is set.
@@ -153,6 +163,11 @@ impl FollowSlot {
         let cwnd = info.snd_cwnd.saturating_mul(info.snd_mss);
         words[3].store(pair(cwnd, info.snd_wnd), Relaxed);
         words[6].store(info.bytes_retrans, Relaxed);
+    }
+
+    /// Its place in the arrays.
+    pub(super) fn place(&self) -> u32 {
+        self.slot.index
     }
 
     fn control(&self) -> &[AtomicU64] {
@@ -244,6 +259,9 @@ mod tests {
             assert!(measured.min_rtt > 0, "{measured:?}");
         }
         assert!(slot.measured().bytes_acked > 100_000);
+        let mut touched = Vec::new();
+        kernel.touched().take(|place| touched.push(place));
+        assert_eq!(touched, [slot.place()], "acknowledgements are reported");
         let words = FollowSlot {
             arrays: Arc::clone(&slot.arrays),
             slot: slot.slot,

@@ -8,12 +8,12 @@ use super::telemetry::{measured_by_socket, telemetry};
 use crate::flow::{Flow, Handling};
 use crate::meters::Meters;
 use crate::sys;
-use edge::{Actuator, Adopted};
-use rapid::FlowTelemetry;
+use edge::{Actuator, Adopted, Windows};
+use rapid::{FlowTelemetry, WanWindow};
 use rustix::net::sockopt;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
-use units::{Bytes, Duration, Instant};
+use units::{BitRate, Bytes, Duration, Instant};
 
 /// Between `TCP_INFO`s of a flow where the program cannot determine it.
 const SAMPLE_PERIOD: Duration = Duration::from_millis(20);
@@ -27,6 +27,8 @@ pub(super) struct Held {
     acked: u64,
     /// While it is under control.
     pub(super) handle: Option<Handle>,
+    /// As last decided: the window towards the server, and whether it is slow.
+    decided: Option<(WanWindow, bool)>,
 }
 
 /// What is held for a flow under control.
@@ -53,6 +55,7 @@ impl Held {
             meters: Arc::clone(&flow.meters),
             acked: 0,
             handle: None,
+            decided: None,
         }
     }
 
@@ -78,10 +81,14 @@ impl Held {
     pub(super) fn adopt(&mut self, kernel: Option<&Kernel>) -> Option<Adopted> {
         let flow = self.flow.upgrade()?;
         let handle = Handle::take(&flow, kernel);
-        let actuator = match handle {
-            Handle::Follow { .. } => Actuator::Window,
-            Handle::Pace { .. } => Actuator::Pacing,
+        let actuator = match (&handle, kernel) {
+            (Handle::Follow { slot, .. }, Some(kernel)) => {
+                flow.set_place(Some((kernel.touched(), slot.place())));
+                Actuator::Window
+            }
+            _ => Actuator::Pacing,
         };
+        self.decided = None;
         self.handle = Some(handle);
         let mss = socket_options::tcp_info(&flow.ran).map_or(0, |info| info.snd_mss);
         let mss = if mss == 0 {
@@ -93,6 +100,36 @@ impl Held {
             mss: Bytes::new(u64::from(mss)),
             actuator,
         })
+    }
+
+    /// Sets its windows. That towards the UE is a store in memory; the connection is looked at where another is to be
+    /// shown to the server, or one of its sockets is to be set.
+    pub(super) fn set_windows(&mut self, windows: &Windows) {
+        let bytes_a_second = |rate: BitRate| rate.as_bps() / 8;
+        match &self.handle {
+            Some(Handle::Follow { slot, .. }) => {
+                let pace = windows.pacing_bps.map_or(0, bytes_a_second);
+                slot.set(windows.ran_window.get(), pace);
+            }
+            Some(Handle::Pace { .. }) => {
+                if let (Some(rate), Some(flow)) = (windows.pace_bps, self.flow.upgrade()) {
+                    // the connection may have gone
+                    let _ = sys::set_max_pacing_rate(&flow.ran, bytes_a_second(rate));
+                }
+            }
+            None => return,
+        }
+        self.meters
+            .ran_window
+            .store(windows.ran_window.get(), Relaxed);
+        let decided = Some((windows.wan, windows.is_slow));
+        let is_same = std::mem::replace(&mut self.decided, decided) == decided;
+        if is_same && windows.unsent.is_none() {
+            return;
+        }
+        if let Some(flow) = self.flow.upgrade() {
+            flow.decide(windows);
+        }
     }
 
     /// Lets the flow be spliced and nothing more, if it is still there.
@@ -110,6 +147,7 @@ impl Held {
             };
         }
         if let Some(flow) = flow {
+            flow.set_place(None);
             flow.release();
         }
     }
@@ -165,8 +203,7 @@ mod tests {
         let (flow, _server) = crate::flow::connected();
         let mut held = Held::new(&flow);
         assert!(held.adopt(None).is_some());
-        flow.window
-            .decide(rapid::WanWindow::Budget(Bytes::new(100_000)));
+        flow.window.decide(WanWindow::Budget(Bytes::new(100_000)));
         flow.window
             .has_shown(Instant::ZERO, Change::Credit(Bytes::new(1)), 0);
         flow.meters.wan_unread.store(1, Relaxed);

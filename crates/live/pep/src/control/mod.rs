@@ -12,33 +12,34 @@
 mod bpf;
 mod handle;
 mod held;
+mod measured;
+mod reader;
 mod snapshot;
 mod telemetry;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use handle::ControlHandle;
+pub(crate) use reader::Reader;
 pub(crate) use snapshot::{Snapshot, Source, UeStatus};
 
 use crate::config::Config;
 use crate::flow::Flow;
 use crate::recording::Recording;
-use crate::sys;
 use crate::unsplit::Marking;
 use bpf::Kernel;
-use daemon::{Seat, Seats, clock};
+use daemon::{Seat, clock};
 use dash::RadioMeter;
-use edge::{Action, Actuator, Edge, EdgeConfig, State, Windows};
-use held::{Handle, Held};
+use edge::{Action, Actuator, Edge, EdgeConfig, State};
+use held::Held;
+use measured::{Measuring, Tracked};
 use rapid::FlowId;
-use report_source::{Follower, Peers, ReportSource};
-use rnis::codec::decode;
-use rnis::{BearerReport, DecodeError, RadioReport, UeReport};
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender};
+use report_source::ReportSource;
+use rnis::{CellId, DecodeError, RadioReport};
+use rustc_hash::FxHashMap;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, Weak};
-use units::{BitRate, Duration, Instant};
+use units::{Duration, Instant};
 
 /// An idle thread looks again after this.
 const IDLE: Duration = Duration::from_secs(1);
@@ -80,6 +81,9 @@ impl ControlEvent {
     }
 }
 
+/// Flows by number.
+type Flows = FxHashMap<FlowId, Held>;
+
 /// The control thread's state.
 pub(crate) struct Control {
     /// Reports come from another machine.
@@ -90,7 +94,8 @@ pub(crate) struct Control {
     kernel_error: Option<String>,
     /// Connections are decided about; without, reports are read for packets that are not split alone.
     has_flows: bool,
-    flows: HashMap<FlowId, Held>,
+    flows: Flows,
+    tracked: Tracked,
     /// What becomes of packets that are not split.
     marking: Option<Marking>,
     /// Shows reports to readers of the dashboard.
@@ -120,6 +125,7 @@ impl Control {
             Ok(kernel) => (kernel, None),
             Err(error) => (None, Some(error)),
         };
+        let touched = kernel.as_ref().map(|kernel| Arc::clone(kernel.touched()));
         Ok(Self {
             is_foreign: config
                 .reports
@@ -130,7 +136,8 @@ impl Control {
             kernel,
             kernel_error,
             has_flows,
-            flows: HashMap::new(),
+            flows: Flows::default(),
+            tracked: Tracked::new(touched),
             marking,
             meter,
             source,
@@ -142,6 +149,7 @@ impl Control {
         if let Some(marking) = &mut self.marking {
             marking.start();
         }
+        let mut batch = Vec::new();
         loop {
             let now = clock::now();
             let until = self.edge.next_deadline().unwrap_or(now + IDLE);
@@ -153,16 +161,15 @@ impl Control {
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(event) => {
                     // with all that has come meanwhile
-                    let mut next = Some(event);
-                    let mut left = MAX_BATCH;
-                    while let Some(event) = next {
+                    batch.push(event);
+                    batch.extend(events.try_iter().take(MAX_BATCH - 1));
+                    let superseded = superseded(&batch);
+                    for (event, is_superseded) in batch.drain(..).zip(superseded) {
                         if matches!(event, ControlEvent::Stop) {
                             return self.release_all();
                         }
                         has_churn |= event.is_churn();
-                        self.on_event(clock::now(), event);
-                        left -= 1;
-                        next = (left > 0).then(|| events.try_recv().ok()).flatten();
+                        self.on_event(clock::now(), event, is_superseded);
                     }
                 }
             }
@@ -181,7 +188,8 @@ impl Control {
         self.carry_out(now);
     }
 
-    fn on_event(&mut self, now: Instant, event: ControlEvent) {
+    /// `is_superseded`: it is a report behind which another of the same cell waits.
+    fn on_event(&mut self, now: Instant, event: ControlEvent, is_superseded: bool) {
         match event {
             ControlEvent::Opened(weak, seat) => {
                 drop(seat);
@@ -199,7 +207,7 @@ impl Control {
             }
             ControlEvent::Report(report, seat) => {
                 drop(seat);
-                self.on_report(now, *report);
+                self.on_report(now, *report, is_superseded);
             }
             ControlEvent::NoReport(error, seat) => {
                 drop(seat);
@@ -227,25 +235,37 @@ impl Control {
         }
     }
 
-    fn on_report(&mut self, now: Instant, report: RadioReport) {
-        let flows = &mut self.flows;
-        let mut measure = |flow: FlowId| flows.get_mut(&flow)?.measure(now);
-        let accepted = self
-            .edge
-            .on_report(now, report, self.is_foreign, &mut measure);
+    fn on_report(&mut self, now: Instant, report: RadioReport, is_superseded: bool) {
+        let accepted = if is_superseded {
+            self.edge.on_superseded_report(now, report, self.is_foreign)
+        } else {
+            let mut meters = Measuring {
+                now,
+                flows: &mut self.flows,
+                tracked: &self.tracked,
+            };
+            self.edge
+                .on_report(now, report, self.is_foreign, &mut meters)
+        };
         if let (Some(report), Some(meter)) = (&accepted, &self.meter) {
             meter.on_report(report, |_| None);
         }
         self.carry_out(now);
+        if is_superseded {
+            return;
+        }
         if let (Some(report), Some(marking)) = (&accepted, &mut self.marking) {
             marking.on_report(now, report, |address| self.edge.unsplit(now, address));
         }
     }
 
     fn on_deadline(&mut self, now: Instant) {
-        let flows = &mut self.flows;
-        let mut measure = |flow: FlowId| flows.get_mut(&flow)?.measure(now);
-        self.edge.on_deadline(now, &mut measure);
+        let mut meters = Measuring {
+            now,
+            flows: &mut self.flows,
+            tracked: &self.tracked,
+        };
+        self.edge.on_deadline(now, &mut meters);
         self.carry_out(now);
         if let Some(marking) = &mut self.marking {
             marking.on_deadline(now);
@@ -259,12 +279,19 @@ impl Control {
                     if let Some(held) = self.flows.get_mut(&flow)
                         && let Some(adopted) = held.adopt(self.kernel.as_ref())
                     {
+                        self.tracked.add(flow, held);
                         self.edge.on_adopted(now, flow, adopted);
                     }
                 }
-                Action::Decision(windows) => self.set_windows(&windows),
+                Action::Decision(windows) => {
+                    // it may have gone
+                    if let Some(held) = self.flows.get_mut(&windows.flow) {
+                        held.set_windows(&windows);
+                    }
+                }
                 Action::Release { flow } => {
                     if let Some(held) = self.flows.get_mut(&flow) {
+                        self.tracked.remove(flow, held);
                         held.release();
                     }
                 }
@@ -287,30 +314,22 @@ impl Control {
             }
         }
     }
+}
 
-    /// Sets a flow's windows, if it is still there.
-    fn set_windows(&self, windows: &Windows) {
-        let held = self.flows.get(&windows.flow);
-        let Some((handle, flow)) =
-            held.and_then(|held| held.handle.as_ref().zip(held.flow.upgrade()))
-        else {
-            return;
-        };
-        let bytes_a_second = |rate: BitRate| rate.as_bps() / 8;
-        match handle {
-            Handle::Follow { slot, .. } => {
-                let pace = windows.pacing_bps.map_or(0, bytes_a_second);
-                slot.set(windows.ran_window.get(), pace);
-            }
-            Handle::Pace { .. } => {
-                if let Some(rate) = windows.pace_bps {
-                    // the connection may have gone
-                    let _ = sys::set_max_pacing_rate(&flow.ran, bytes_a_second(rate));
-                }
+/// Which of these events are reports behind which another of the same cell stands.
+fn superseded(events: &[ControlEvent]) -> Vec<bool> {
+    let mut cells: Vec<CellId> = Vec::new();
+    let mut superseded = vec![false; events.len()];
+    for (is_superseded, event) in superseded.iter_mut().zip(events).rev() {
+        if let ControlEvent::Report(report, _) = event {
+            let cell = report.cell.id;
+            *is_superseded = cells.contains(&cell);
+            if !*is_superseded {
+                cells.push(cell);
             }
         }
-        flow.decide(windows);
     }
+    superseded
 }
 
 /// Our congestion control towards UEs, if it is requested and the kernel permits it; why not otherwise.
@@ -335,88 +354,4 @@ fn load(wanted: Actuator) -> Result<Kernel, String> {
             Err(error.to_string())
         }
     }
-}
-
-/// Brings radio reports from their source to the control thread. The source may come, go, and send anything: a message
-/// that is no report is counted, and a lost connection is tried again and again ([`report_source`]).
-#[derive(Debug)]
-pub(crate) struct Reader {
-    from: ReportSource,
-    to: Sender<ControlEvent>,
-    seats: Seats,
-    source: Arc<Source>,
-    /// Ends it; set by it where the control thread has gone.
-    stop: Arc<AtomicBool>,
-}
-
-impl Reader {
-    /// Of this source, until `stop`.
-    pub(crate) fn new(
-        from: ReportSource,
-        to: &Sender<ControlEvent>,
-        source: &Arc<Source>,
-        stop: &Arc<AtomicBool>,
-    ) -> Self {
-        Self {
-            from,
-            to: to.clone(),
-            seats: Seats::bounded(MAX_PENDING, MAX_PENDING_BYTES),
-            source: Arc::clone(source),
-            stop: Arc::clone(stop),
-        }
-    }
-
-    /// Reads to the end.
-    pub(crate) fn run(mut self) {
-        let (from, stop) = (self.from.clone(), Arc::clone(&self.stop));
-        // who reports is a matter of the socket's permissions, unless `users` has it
-        from.follow(Peers::Any, &mut self, || stop.load(Relaxed));
-    }
-
-    fn send(&self, event: ControlEvent) {
-        if self.to.send(event).is_err() {
-            self.stop.store(true, Relaxed);
-        }
-    }
-}
-
-impl Follower for Reader {
-    fn up(&mut self, is_up: bool) {
-        if self.source.is_connected.swap(is_up, Relaxed) == is_up {
-            return;
-        }
-        let source = &self.from;
-        match is_up {
-            true => tracing::info!(%source, "radio reports: connected"),
-            false => tracing::warn!(%source, "radio reports: lost"),
-        }
-    }
-
-    /// A report in JSON or in the binary form, or anything else, which is counted.
-    fn message(&mut self, bytes: &[u8]) {
-        match decode(bytes) {
-            // what is said of it may quote it
-            Err(error) => match self.seats.take_for(bytes.len()) {
-                Some(seat) => self.send(ControlEvent::NoReport(error, seat)),
-                None => drop(self.source.unreadable.fetch_add(1, Relaxed)),
-            },
-            Ok(report) => match self.seats.take_for(memory_of(&report)) {
-                Some(seat) => self.send(ControlEvent::Report(Box::new(report), seat)),
-                None => drop(self.source.dropped.fetch_add(1, Relaxed)),
-            },
-        }
-    }
-
-    /// Counted as what cannot be read.
-    fn blank_line(&mut self) {
-        self.message(b"");
-    }
-}
-
-/// What a report takes, bytes.
-fn memory_of(report: &RadioReport) -> usize {
-    let bearers: usize = report.ues.iter().map(|ue| ue.bearers.capacity()).sum();
-    size_of::<RadioReport>()
-        + report.ues.capacity() * size_of::<UeReport>()
-        + bearers * size_of::<BearerReport>()
 }

@@ -68,11 +68,14 @@ pub(crate) struct ReportCounts {
     pub(crate) unreadable: u64,
     /// Of those handed to the allocator: from this machine, with a time that is not of its clock.
     pub(crate) skewed: u64,
+    /// Of those handed to the allocator: another of the same cell waited behind them, so that they were learnt from and
+    /// nothing was decided with them.
+    pub(crate) superseded: u64,
 }
 
 impl ReportCounts {
     /// Of the intake, and what did not reach it.
-    pub(crate) fn of(intake: IntakeCounts, source: &Source) -> Self {
+    pub(crate) fn of(intake: IntakeCounts, superseded: u64, source: &Source) -> Self {
         Self {
             believed: intake.accepted,
             absurd: intake.absurd,
@@ -82,6 +85,7 @@ impl ReportCounts {
             dropped: source.dropped.load(Relaxed),
             unreadable: intake.unreadable + source.unreadable.load(Relaxed),
             skewed: intake.skewed,
+            superseded,
         }
     }
 }
@@ -150,7 +154,11 @@ impl Control {
             },
             actuator_error: self.kernel_error.clone(),
             source_connected: self.source.is_connected.load(Relaxed),
-            reports: ReportCounts::of(self.edge.report_counts(), &self.source),
+            reports: ReportCounts::of(
+                self.edge.report_counts(),
+                self.edge.superseded_reports(),
+                &self.source,
+            ),
             decisions: self.edge.decisions(),
             busy_seconds: clock::thread_cpu().as_secs_f64(),
             cells: cells.collect(),

@@ -1,13 +1,20 @@
 //! What the source sends waits for the control thread, and not too much of it.
 
 use super::*;
+use report_source::Follower;
 use rnis::codec::encode_binary;
 use rnis::{CellId, CellReport, LinkQuality, RadioReport, Rnti, UeReport};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, channel};
 use units::{Instant, Prb};
 
 /// A report of so many UEs.
 fn report(ues: u16) -> Vec<u8> {
+    report_of(1, ues)
+}
+
+/// The same of this cell.
+fn report_of(cell: u32, ues: u16) -> Vec<u8> {
     let ue = |rnti| UeReport {
         seq: 1,
         ..UeReport::idle(
@@ -19,7 +26,7 @@ fn report(ues: u16) -> Vec<u8> {
         )
     };
     encode_binary(&RadioReport {
-        cell: CellReport::fdd(CellId(1), Prb::new(100)),
+        cell: CellReport::fdd(CellId(cell), Prb::new(100)),
         ues: (0..ues).map(ue).collect(),
     })
 }
@@ -29,6 +36,22 @@ fn reader() -> (Reader, Receiver<ControlEvent>) {
     let source = "unix:/run/radio.sock".parse().expect("a source");
     let reader = Reader::new(source, &to, &Arc::default(), &Arc::default());
     (reader, events)
+}
+
+#[test]
+fn the_last_report_of_each_cell_is_not_superseded_whatever_stands_between() {
+    let (mut reader, events) = reader();
+    for _ in 0..2 {
+        reader.message(&report(1));
+        reader.message(b"no report");
+        reader.message(&report_of(2, 1));
+    }
+    let events: Vec<ControlEvent> = events.try_iter().collect();
+    assert_eq!(
+        superseded(&events),
+        [true, false, true, false, false, false]
+    );
+    assert_eq!(superseded(&events[..3]), [false; 3]);
 }
 
 #[test]

@@ -23,6 +23,8 @@ pub(crate) struct Window {
     decided: AtomicU64,
     /// It is to be shown whatever waits here.
     is_fixed: AtomicBool,
+    /// It was decided since the flow last had a turn, and is about a segment away from what is shown.
+    is_news: AtomicBool,
     /// Shown before anything is decided, bytes.
     young: u32,
     /// One was decided before, and none is any more.
@@ -42,17 +44,27 @@ pub(crate) struct Window {
 }
 
 impl Flow {
-    /// The windows were decided.
+    /// The windows were decided. Where acknowledgements show the one towards the server, a segment more or less of it waits
+    /// for the flow's next turn, so that a flow whose windows go up and down by a segment costs no system call with each
+    /// decision.
     pub(crate) fn decide(&self, windows: &edge::Windows) {
         self.window.decide(windows.wan);
         self.is_slow.store(windows.is_slow, Relaxed);
-        self.ran_window.store(windows.ran_window.get(), Relaxed);
         if let Some(bound) = windows.unsent {
             let bound = u32::try_from(bound.get()).unwrap_or(u32::MAX);
             self.unsent_bound.store(bound, Relaxed);
             self.set_unsent();
         }
-        self.show_window();
+        if self.wire().is_some() || self.window.is_closed() {
+            self.show_window();
+            return;
+        }
+        let (waiting, received) = (self.meters.waiting_down(), self.meters.received());
+        match self.window.is_far(waiting, received) {
+            Some(true) => self.show_window(),
+            Some(false) => self.window.is_news.store(true, Relaxed),
+            None => {}
+        }
     }
 
     /// Bounds what the socket towards the UE takes and has not sent: as configured or by the window,
@@ -73,7 +85,7 @@ impl Flow {
     pub(crate) fn release(&self) {
         self.window.release();
         self.is_slow.store(false, Relaxed);
-        self.ran_window.store(0, Relaxed);
+        self.meters.ran_window.store(0, Relaxed);
         self.meters.ran_unsent.store(0, Relaxed);
         if self.unsent_bound.swap(0, Relaxed) != 0 {
             self.set_unsent();
@@ -143,6 +155,7 @@ impl Window {
         Self {
             decided: AtomicU64::new(NO_WINDOW),
             is_fixed: AtomicBool::new(false),
+            is_news: AtomicBool::new(false),
             young: shown,
             is_released: AtomicBool::new(false),
             share: AtomicU32::new(share),
@@ -208,6 +221,25 @@ impl Window {
         self.is_fixed.store(is_fixed, Relaxed);
         self.decided.store(bytes.get().min(NO_WINDOW - 1), Relaxed);
         self.is_released.store(false, Relaxed);
+    }
+
+    /// Whether what is decided is more than a segment away from what is shown, while so much waits here and so much has
+    /// been received, bytes; none where that is to stay.
+    fn is_far(&self, waiting: u64, received: u64) -> Option<bool> {
+        let rule = lock(&self.rule);
+        Some(match self.change(&rule, waiting, received)? {
+            Change::Follow(window) => {
+                let shown = u64::from(self.shown());
+                window.get().abs_diff(shown) > rule.mss().get()
+            }
+            Change::Close | Change::Credit(_) | Change::Open(_) => true,
+        })
+    }
+
+    /// Whether one was decided since this was last called.
+    pub(crate) fn takes_news(&self) -> bool {
+        // most often there are none
+        self.is_news.load(Relaxed) && self.is_news.swap(false, Relaxed)
     }
 
     /// None is decided any more.

@@ -254,6 +254,7 @@ impl Connection {
             self.rtt_at = now;
             self.look_at_wan();
         }
+        self.flow.touch();
         Ok(down.has_more || up.has_more || (is_due && has_moved))
     }
 

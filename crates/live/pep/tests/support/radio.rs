@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant as Clock};
 use units::{Instant, Prb, Slot};
 
 /// Between reports.
@@ -59,11 +59,19 @@ pub struct Radio {
     /// Reports are not sent while this is set.
     pub silent: Arc<AtomicBool>,
     sent: Arc<AtomicU64>,
-    readers: Arc<Mutex<Vec<UnixStream>>>,
+    unsent: Arc<AtomicU64>,
+    readers: Arc<Mutex<Vec<Reader>>>,
+}
+
+/// One that reads reports.
+struct Reader {
+    stream: UnixStream,
+    /// The rest of a line that did not fit whole.
+    rest: Vec<u8>,
 }
 
 impl Radio {
-    /// Listens at a path; `make` gives report number so-and-so of that time.
+    /// Listens at a path, and sends a report each period, however long making one takes; `make` gives report number so-and-so of that time.
     pub fn start(path: &Path, make: impl Fn(u64, Instant) -> RadioReport + Send + 'static) -> Self {
         let _ = std::fs::remove_file(path);
         let listener = UnixListener::bind(path).expect("a socket");
@@ -71,22 +79,31 @@ impl Radio {
         let stop = Arc::new(AtomicBool::new(false));
         let silent = Arc::new(AtomicBool::new(false));
         let sent = Arc::new(AtomicU64::new(0));
-        let readers = Arc::new(Mutex::new(Vec::<UnixStream>::new()));
-        let shared = (stop.clone(), silent.clone(), sent.clone(), readers.clone());
+        let unsent = Arc::new(AtomicU64::new(0));
+        let readers = Arc::new(Mutex::new(Vec::<Reader>::new()));
+        let flags = (stop.clone(), silent.clone());
+        let shared = (sent.clone(), unsent.clone(), readers.clone());
         let thread = std::thread::spawn(move || {
-            let (stop, silent, sent, readers) = shared;
+            let ((stop, silent), (sent, unsent, readers)) = (flags, shared);
+            let mut due = Clock::now();
             while !stop.load(Relaxed) {
                 if let Ok((stream, _)) = listener.accept() {
                     stream.set_nonblocking(true).expect("set");
-                    readers.lock().expect("no panic").push(stream);
+                    let rest = Vec::new();
+                    readers
+                        .lock()
+                        .expect("no panic")
+                        .push(Reader { stream, rest });
                 }
                 if !silent.load(Relaxed) {
                     let n = sent.fetch_add(1, Relaxed);
                     let mut line = encode_json(&make(n, monotonic()));
                     line.push(b'\n');
-                    send_to(&readers, &line);
+                    unsent.fetch_add(send_to(&readers, &line), Relaxed);
                 }
-                std::thread::sleep(PERIOD);
+                // those that could not be made in time are left out
+                due = (due + PERIOD).max(Clock::now());
+                std::thread::sleep(due - Clock::now().min(due));
             }
         });
         Self {
@@ -94,6 +111,7 @@ impl Radio {
             stop,
             silent,
             sent,
+            unsent,
             readers,
         }
     }
@@ -103,22 +121,47 @@ impl Radio {
         send_to(&self.readers, bytes);
     }
 
-    /// Reports sent.
+    /// Reports made.
     pub fn sent(&self) -> u64 {
         self.sent.load(Relaxed)
     }
+
+    /// Reports that a reader did not get, for it had not read those before.
+    pub fn unsent(&self) -> u64 {
+        self.unsent.load(Relaxed)
+    }
 }
 
-/// To all that listen; a line that does not fit whole is lost with its reader.
-fn send_to(readers: &Mutex<Vec<UnixStream>>, bytes: &[u8]) {
+/// To all that listen; gives how many have not got it, for there was no room.
+fn send_to(readers: &Mutex<Vec<Reader>>, bytes: &[u8]) -> u64 {
     let mut readers = readers.lock().expect("no panic");
-    readers.retain_mut(|reader| match reader.write(bytes) {
-        Ok(n) => n == bytes.len(),
-        Err(error) => {
-            use std::io::ErrorKind::{Interrupted, WouldBlock};
-            matches!(error.kind(), WouldBlock | Interrupted)
+    let mut unsent = 0;
+    readers.retain_mut(|reader| {
+        reader.write_rest().is_ok() && {
+            let has_room = reader.rest.is_empty();
+            if has_room {
+                reader.rest.extend_from_slice(bytes);
+            }
+            unsent += u64::from(!has_room);
+            reader.write_rest().is_ok()
         }
     });
+    unsent
+}
+
+impl Reader {
+    /// As much as there is room for.
+    fn write_rest(&mut self) -> std::io::Result<()> {
+        use std::io::ErrorKind::{Interrupted, WouldBlock};
+        while !self.rest.is_empty() {
+            match self.stream.write(&self.rest) {
+                Ok(n) => drop(self.rest.drain(..n)),
+                Err(error) if matches!(error.kind(), WouldBlock | Interrupted) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Drop for Radio {

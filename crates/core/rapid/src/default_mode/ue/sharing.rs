@@ -1,6 +1,7 @@
 //! How the flows of a UE share its rate: by demand, in whole segments, and in turns where there is less than two for each.
 
 use super::super::narrow::Limit;
+use super::super::segments::Remainder;
 use super::super::turns::MIN_WINDOW;
 use super::Ue;
 use crate::allocator::Decision;
@@ -21,6 +22,7 @@ pub(in super::super) struct Scratch {
     shares: Vec<f64>,
     /// Windows towards the UE and the servers, and of both together, segments.
     windows: [Vec<f64>; 3],
+    remainders: [Vec<Remainder>; 3],
 }
 
 impl Ue {
@@ -52,8 +54,7 @@ impl Ue {
         scratch: &mut Scratch,
         decisions: &mut VecDeque<Decision>,
     ) {
-        let active = self.flows.values().filter(|f| f.is_active(now)).count();
-        let active = active.max(1) as f64;
+        let active = self.survey.active.max(1) as f64;
         let rate = self.usable_rate(now, active, config);
         self.rate = match self.limit {
             Some(Limit::Bound(bound, _)) => rate.min(bound),
@@ -61,28 +62,29 @@ impl Ue {
         };
         self.share(now, self.rate / active, config, scratch);
         self.take_turns(now, config);
-        self.round(now, elapsed, config, scratch);
-        let [windows, budgets, wholes] = &scratch.windows;
-        let mut rounded = windows.iter().zip(budgets).zip(wholes);
-        for (id, flow) in &mut self.flows {
+        self.round(elapsed, config, scratch);
+        let are_whole = config.has(Part::WholeSegments);
+        let mut active = 0;
+        for (id, flow) in self.flows.iter_mut() {
             let mut window = flow.ran_window(self.whole_turnaround);
             let mut budget = flow
                 .wan_budget(0.0, config)
                 .map(|budget| budget.max(MIN_WINDOW));
-            if flow.is_active(now)
-                && let Some(((whole_window, whole_budget), whole)) = rounded.next()
-            {
-                window = window.map(|_| *whole_window);
-                let has_part = config.has(Part::WholeSegments) && window.is_some();
-                let left = if has_part {
-                    flow.left_of(*whole)
+            if flow.counts {
+                let [whole_window, whole_budget, whole] =
+                    [0, 1, 2].map(|of| scratch.windows[of][active]);
+                flow.remainders = [0, 1, 2].map(|of| scratch.remainders[of][active]);
+                active += 1;
+                window = window.map(|_| whole_window);
+                let left = if are_whole && window.is_some() {
+                    flow.left_of(whole)
                 } else {
                     f64::INFINITY
                 };
                 budget = budget.map(|_| whole_budget.min(left));
             }
             if self.turns.are_taken() {
-                let has_window = !flow.takes_turns(now) || flow.turn.begins(now);
+                let has_window = !flow.takes_turns() || flow.turn.begins(now);
                 budget = Some(if has_window { MIN_WINDOW } else { 0.0 });
             }
             decisions.extend(flow.decide(*id, window, budget, config));
@@ -90,16 +92,11 @@ impl Ue {
     }
 
     /// (8) Rounds the windows of active flows to whole segments.
-    fn round(
-        &mut self,
-        now: Instant,
-        elapsed: f64,
-        config: &AllocatorConfig,
-        scratch: &mut Scratch,
-    ) {
+    fn round(&mut self, elapsed: f64, config: &AllocatorConfig, scratch: &mut Scratch) {
         let standing = self.standing();
         scratch.windows.iter_mut().for_each(Vec::clear);
-        for flow in self.flows.values().filter(|f| f.is_active(now)) {
+        scratch.remainders.iter_mut().for_each(Vec::clear);
+        for flow in self.flows.values().filter(|f| f.counts) {
             let windows = [
                 flow.ran_window(self.whole_turnaround),
                 flow.wan_budget(standing, config),
@@ -108,16 +105,13 @@ impl Ue {
             for (of, window) in scratch.windows.iter_mut().zip(windows) {
                 of.push(window.unwrap_or(0.0).max(MIN_WINDOW));
             }
+            for (of, remainder) in scratch.remainders.iter_mut().zip(flow.remainders) {
+                of.push(remainder);
+            }
         }
         if config.has(Part::WholeSegments) {
-            for (of, (rounding, windows)) in self
-                .roundings
-                .iter_mut()
-                .zip(&mut scratch.windows)
-                .enumerate()
-            {
-                let flows = self.flows.values_mut().filter(|f| f.is_active(now));
-                let remainders = flows.map(|flow| flow.remainder(of)).collect();
+            let windows = scratch.windows.iter_mut().zip(&mut scratch.remainders);
+            for (rounding, (windows, remainders)) in self.roundings.iter_mut().zip(windows) {
                 rounding.round(elapsed, windows, remainders);
             }
         }
@@ -128,7 +122,7 @@ impl Ue {
         let is_starving =
             !self.is_bound() && self.turnaround.own_queue() < STARVING * self.target_queue(config);
         scratch.demands.clear();
-        for flow in self.flows.values_mut().filter(|f| f.is_active(now)) {
+        for flow in self.flows.values_mut().filter(|f| f.counts) {
             flow.update_rate(now, self.whole_turnaround);
             flow.update_round(now);
             flow.update_greedy(now);
@@ -142,7 +136,7 @@ impl Ue {
         max_min(self.rate, &scratch.demands, &mut scratch.shares);
         let mut shares = scratch.shares.iter();
         for flow in self.flows.values_mut() {
-            let share = if flow.is_active(now) {
+            let share = if flow.counts {
                 shares.next().copied().unwrap_or(fair)
             } else {
                 fair
@@ -156,9 +150,9 @@ impl Ue {
     fn take_turns(&mut self, now: Instant, config: &AllocatorConfig) {
         let (mut greedy, mut quiet) = (0.0, 0.0);
         let (mut known, mut rtts, mut mss) = (0.0, 0.0, 0.0);
-        for flow in self.flows.values_mut().filter(|f| f.is_active(now)) {
+        for flow in self.flows.values_mut().filter(|f| f.counts) {
             flow.update_quiet(now);
-            if !flow.takes_turns(now) {
+            if !flow.takes_turns() {
                 quiet += flow.rate();
                 continue;
             }

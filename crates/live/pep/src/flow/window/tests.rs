@@ -89,3 +89,27 @@ fn a_window_that_cannot_be_closed_is_the_least() {
     assert_eq!(follow(&window, 0), (Some(2_000), None));
     assert!(!window.is_closed());
 }
+
+#[test]
+fn a_segment_more_or_less_waits_for_the_next_turn_and_more_than_that_does_not() {
+    let (flow, _server) = crate::flow::connected();
+    let decide = |segments: u64| {
+        flow.decide(&edge::Windows {
+            flow: rapid::FlowId(1),
+            wan: budget(segments * MSS),
+            ran_window: Bytes::ZERO,
+            pacing_bps: None,
+            unsent: None,
+            pace_bps: None,
+            is_slow: false,
+        });
+        u64::from(flow.window.shown()) / MSS
+    };
+    assert_eq!((decide(10), flow.window.takes_news()), (10, false));
+    assert_eq!((decide(11), flow.window.takes_news()), (10, true));
+    // as the turn does
+    assert_eq!(flow.follow_window(NOW), None);
+    assert_eq!(u64::from(flow.window.shown()), 11 * MSS);
+    assert_eq!((decide(11), flow.window.takes_news()), (11, false));
+    assert_eq!((decide(9), flow.window.takes_news()), (9, false));
+}

@@ -51,9 +51,13 @@ impl Connection {
         due.is_some() && is_unread
     }
 
-    /// Before data is moved while the window is closed: leaves a byte unread if the server may be waiting for a
+    /// Before data is moved, which acknowledges it: what was decided since the last turn. While the window is closed: leaves a byte unread if the server may be waiting for a
     /// window, or prepares one that is due, which the read then shows.
     pub(super) fn prepare_window(&mut self, now: Instant) -> Option<Due> {
+        if self.flow.window.takes_news() {
+            // what is to be shown at once is found below
+            self.follow_window(now);
+        }
         let window = &self.flow.window;
         self.down.leaves_byte = false;
         if !window.is_closed() {
