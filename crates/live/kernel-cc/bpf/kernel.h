@@ -16,6 +16,10 @@
 #define BPF_F_MMAPABLE 1024
 #define BPF_SK_STORAGE_GET_F_CREATE 1
 
+/* Has a variable in one register from here on. The verifier before Linux 6.8 does not see that what is read from memory, or
+ * copied, once more is what has been checked. */
+#define IN_REGISTER(variable) asm volatile("" : "+r"(variable))
+
 /* True if the running kernel has this field. */
 #define HAS_FIELD(field) __builtin_preserve_field_info(field, 2)
 

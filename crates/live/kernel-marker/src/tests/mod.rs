@@ -1,8 +1,10 @@
 //! The program as a whole, run by the kernel on packets that are made up here.
 
+mod disciplines;
 mod frames;
 mod holds;
 mod live;
+mod senders;
 mod super_packets;
 mod tunnel_live;
 mod tunnels;
