@@ -105,7 +105,7 @@ mod tests {
             let third = attach();
             assert_eq!(handles(), [0, 1]);
             drop((second, third));
-            assert_eq!(handles(), []);
+            assert_eq!(handles(), Vec::<u32>::new());
         });
     }
 }
