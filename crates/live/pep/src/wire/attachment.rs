@@ -89,9 +89,9 @@ mod tests {
             let program = loaded.program(wire::SECTION).expect("a program");
             let attach = || by_filter(&program, 1).expect("attached");
             let handles = || -> Vec<u32> {
-                let handle =
-                    |number: &u32| filters(&namespace).contains(&format!("{:#x}", FIRST + number));
-                (0..4).filter(handle).collect()
+                let shown = filters(&namespace);
+                let is_there = |number: &u32| shown.contains(&format!("{:#x}", FIRST + number));
+                (0..4).filter(is_there).collect()
             };
             let (first, second) = (attach(), attach());
             assert_eq!(handles(), [0, 1]);
