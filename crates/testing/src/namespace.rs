@@ -1,5 +1,6 @@
 //! A network namespace for the time of a test.
 
+use crate::{Missing, skip};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fs::File;
 use std::io::{Read, Write};
@@ -60,6 +61,27 @@ impl Namespace {
             String::from_utf8_lossy(&output.stderr)
         );
         String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Has what leaves a device pass a queueing discipline; false, with the test recorded as skipped, where the kernel has none
+    /// of that kind. `discipline` is what `tc` takes: a kind, and its parameters.
+    #[must_use]
+    pub fn has_root_qdisc(&self, test: &str, device: &str, discipline: &str) -> bool {
+        let mut command = self.command("tc");
+        command.args(["qdisc", "replace", "dev", device, "root"]);
+        let output = command.args(discipline.split(' ')).output();
+        let output = output.expect("tc can be run");
+        if output.status.success() {
+            return true;
+        }
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            error.contains("qdisc kind is unknown"),
+            "{discipline} at {device}: {error}"
+        );
+        let kind = discipline.split(' ').next().unwrap_or_default();
+        skip(test, Missing::Kernel(&format!("sch_{kind}")));
+        false
     }
 
     /// A program in it, without stdin.

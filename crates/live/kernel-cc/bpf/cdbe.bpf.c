@@ -110,14 +110,19 @@ struct {
 	TYPE(value, struct server);
 } servers SEC(".maps");
 
-extern void bbr_init(struct sock *sk) SEC(".ksyms");
-extern void bbr_main(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs) SEC(".ksyms");
-extern u32 bbr_sndbuf_expand(struct sock *sk) SEC(".ksyms");
-extern u32 bbr_undo_cwnd(struct sock *sk) SEC(".ksyms");
-extern void bbr_cwnd_event(struct sock *sk, enum tcp_ca_event event) SEC(".ksyms");
-extern u32 bbr_ssthresh(struct sock *sk) SEC(".ksyms");
-extern u32 bbr_min_tso_segs(struct sock *sk) SEC(".ksyms");
-extern void bbr_set_state(struct sock *sk, u8 state) SEC(".ksyms");
+/* Weak: a client is loaded without any of them. */
+#define OF_KERNEL_BBR SEC(".ksyms") __attribute__((weak))
+
+extern void bbr_init(struct sock *sk) OF_KERNEL_BBR;
+extern void bbr_main(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs) OF_KERNEL_BBR;
+/* before Linux 6.10 (what is behind ___ is no part of the name) */
+extern void bbr_main___before(struct sock *sk, const struct rate_sample *rs) OF_KERNEL_BBR;
+extern u32 bbr_sndbuf_expand(struct sock *sk) OF_KERNEL_BBR;
+extern u32 bbr_undo_cwnd(struct sock *sk) OF_KERNEL_BBR;
+extern void bbr_cwnd_event(struct sock *sk, enum tcp_ca_event event) OF_KERNEL_BBR;
+extern u32 bbr_ssthresh(struct sock *sk) OF_KERNEL_BBR;
+extern u32 bbr_min_tso_segs(struct sock *sk) OF_KERNEL_BBR;
+extern void bbr_set_state(struct sock *sk, u8 state) OF_KERNEL_BBR;
 
 static struct settings *config(void)
 {
@@ -478,12 +483,9 @@ void cdbe_init(u64 *ctx)
 	bbr_init((struct sock *)ctx[0]);
 }
 
-SEC("struct_ops")
-void cdbe_cong_control(u64 *ctx)
+/* Whether reports decide; BBR does otherwise. */
+INLINE int has_decided(struct sock *sk, struct tcp_sock *tp, const struct rate_sample *rs)
 {
-	struct sock *sk = (struct sock *)ctx[0];
-	struct tcp_sock *tp = (struct tcp_sock *)ctx[0];
-	const struct rate_sample *rs = (const struct rate_sample *)ctx[3];
 	struct server *server = sk_storage_get(&servers, sk, 0, 0);
 	struct settings *set = config();
 	struct rules rules;
@@ -496,7 +498,7 @@ void cdbe_cong_control(u64 *ctx)
 		if (is_reported(&server->decision, now)) {
 			server->is_deciding = 1;
 			decide(sk, tp, server, &rules, (u64)rs->acked_sacked * rules.mss);
-			return;
+			return 1;
 		}
 		if (server->is_deciding) {
 			server->is_deciding = 0;
@@ -504,7 +506,26 @@ void cdbe_cong_control(u64 *ctx)
 			bbr_init(sk);
 		}
 	}
-	bbr_main(sk, ctx[1], ctx[2], rs);
+	return 0;
+}
+
+SEC("struct_ops")
+void cdbe_cong_control(u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	struct tcp_sock *tp = (struct tcp_sock *)ctx[0];
+	const struct rate_sample *rs;
+
+	/* the verifier follows only what the kernel has */
+	if (bbr_main) {
+		rs = (const struct rate_sample *)ctx[3];
+		if (!has_decided(sk, tp, rs))
+			bbr_main(sk, ctx[1], ctx[2], rs);
+	} else {
+		rs = (const struct rate_sample *)ctx[1];
+		if (!has_decided(sk, tp, rs))
+			bbr_main___before(sk, rs);
+	}
 }
 
 /* A loss changes nothing; a timeout does, and the kernel has set the window for it. */

@@ -19,6 +19,10 @@
 /* Has the compiler use what an atomic operation gives: only then it orders what is read and written before and after it. */
 #define USED(value) asm volatile("" : : "r"(value))
 
+/* Has a variable in one register from here on. The verifier before Linux 6.8 does not see that what is read from memory, or
+ * copied, once more is what has been checked. */
+#define IN_REGISTER(variable) asm volatile("" : "+r"(variable))
+
 /* True if the running kernel has this field. */
 #define HAS_FIELD(field) __builtin_preserve_field_info(field, 2)
 

@@ -22,6 +22,7 @@ static u32 timestamp_of(struct __sk_buff *skb, u32 at, u32 length)
 	for (k = 0; k < OPTIONS; k++) {
 		u32 kind, own;
 
+		IN_REGISTER(i);
 		if (i > OPTIONS - TIMESTAMP_LENGTH)
 			return 0;
 		kind = options[i];

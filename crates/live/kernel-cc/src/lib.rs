@@ -15,14 +15,17 @@
 //! | [`cdbe`] | CDBE: a client that reports its bandwidth, a server that paces by it |
 //!
 //! [`Loaded`] registers a program under a name of this process: names of congestion controls are global
-//! to the machine. Needs Linux 6.4, `CAP_BPF` and `CAP_NET_ADMIN`.
+//! to the machine. Needs Linux 6.1 with BTF, `CAP_BPF` and `CAP_NET_ADMIN`. [`Egress`] has a program run for what leaves an
+//! interface.
 //!
 //! What is decided in them is the core's, to the bit: their models in C (`bpf/*_model.h`) are compared with crates
 //! `cc`, `rapid` and `edge` event by event.
 //!
-//! What this crate is *not*: it opens no socket and reads no radio report.
+//! What this crate is *not*: it opens no connection and reads no radio report.
 
 pub mod cdbe;
+mod claim;
+mod egress;
 pub mod follow;
 #[cfg(test)]
 mod in_kernel;
@@ -32,5 +35,7 @@ pub mod meld;
 mod sys;
 pub mod wire;
 
-pub use load::{Loaded, Naming, error_of};
-pub use sys::{attach_to_egress, link_type};
+pub use claim::Claim;
+pub use egress::{Egress, Place, is_without_tcx};
+pub use load::{Loaded, Naming, error_of, is_registered};
+pub use sys::link_type;

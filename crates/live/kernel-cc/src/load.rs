@@ -1,8 +1,8 @@
 //! Loads and registers the programs.
 
 use libbpf_rs::{
-    Link, MapCore, MapHandle, Object, ObjectBuilder, PrintLevel, ProgramInput, ProgramOutput,
-    set_print,
+    ErrorKind, Link, MapCore, MapHandle, Object, ObjectBuilder, PrintLevel, ProgramInput,
+    ProgramOutput, set_print,
 };
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -19,6 +19,18 @@ pub struct Naming<'a> {
     pub compiled: &'a str,
     /// The name to be chosen by, at most 15 bytes.
     pub name: &'a str,
+}
+
+/// `BPF_F_LINK` (linux/bpf.h): a congestion control is registered for as long as a link to it is open.
+const BY_LINK: u32 = 1 << 13;
+
+/// How congestion controls are registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Registration {
+    /// By a link (Linux 6.4): the kernel takes it back with the process, however that ends.
+    Link,
+    /// With the value of their map: it stays if the process is killed.
+    Value,
 }
 
 /// What of a program is not as it was compiled.
@@ -49,8 +61,7 @@ impl Loaded {
     /// loading, before anything can be chosen.
     ///
     /// # Errors
-    /// The kernel's: most often that the rights (`CAP_BPF`, `CAP_NET_ADMIN`) are missing, or that
-    /// it is older than 6.4.
+    /// The kernel's: most often that the rights (`CAP_BPF`, `CAP_NET_ADMIN`) are missing.
     pub fn register(
         program: &[u8],
         controls: &[Naming<'_>],
@@ -94,27 +105,14 @@ impl Loaded {
         prepare: impl FnOnce(&Object) -> io::Result<()>,
     ) -> io::Result<Self> {
         set_print(Some((PrintLevel::Info, log_of_libbpf)));
-        let mut open = ObjectBuilder::default()
-            .open_memory(program)
-            .map_err(|e| error_of(&e))?;
-        for mut map in open.maps_mut() {
-            let map_name = map.name().to_owned();
-            if shape.without.iter().any(|name| map_name == *name) {
-                map.set_autocreate(false).map_err(|e| error_of(&e))?;
+        let mut object = match object(program, controls, shape, Registration::Link) {
+            Err(error) if error.kind() == ErrorKind::InvalidInput && !controls.is_empty() => {
+                tracing::debug!(%error, "registered without a link, which Linux has from 6.4 on");
+                object(program, controls, shape, Registration::Value)
             }
-            if let Some((_, entries)) = shape.sizes.iter().find(|(name, _)| map_name == *name) {
-                map.set_max_entries(*entries).map_err(|e| error_of(&e))?;
-            }
-            if let Some(control) = controls.iter().find(|control| map_name == control.map) {
-                rename(map.initial_value_mut().unwrap_or_default(), control)?;
-            }
+            other => other,
         }
-        for mut part in open.progs_mut() {
-            if shape.without.iter().any(|name| part.section() == *name) {
-                part.set_autoload(false);
-            }
-        }
-        let mut object = open.load().map_err(|e| error_of(&e))?;
+        .map_err(|e| error_of(&e))?;
         prepare(&object)?;
         let mut links = Vec::new();
         for mut map in object.maps_mut() {
@@ -199,6 +197,43 @@ impl Loaded {
     }
 }
 
+/// Whether this machine has a congestion control of that name: names are one for all network namespaces.
+pub fn is_registered(name: &str) -> bool {
+    let known = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
+    known.is_ok_and(|known| known.split_whitespace().any(|other| other == name))
+}
+
+/// A program in the kernel, of which nothing runs yet.
+fn object(
+    program: &[u8],
+    controls: &[Naming<'_>],
+    shape: Shape<'_>,
+    registration: Registration,
+) -> libbpf_rs::Result<Object> {
+    let mut open = ObjectBuilder::default().open_memory(program)?;
+    for mut map in open.maps_mut() {
+        let map_name = map.name().to_owned();
+        if shape.without.iter().any(|name| map_name == *name) {
+            map.set_autocreate(false)?;
+        }
+        if let Some((_, entries)) = shape.sizes.iter().find(|(name, _)| map_name == *name) {
+            map.set_max_entries(*entries)?;
+        }
+        if let Some(control) = controls.iter().find(|control| map_name == control.map) {
+            rename(map.initial_value_mut().unwrap_or_default(), control)?;
+            if registration == Registration::Value {
+                map.set_map_flags(map.map_flags() & !BY_LINK)?;
+            }
+        }
+    }
+    for mut part in open.progs_mut() {
+        if shape.without.iter().any(|name| part.section() == *name) {
+            part.set_autoload(false);
+        }
+    }
+    open.load()
+}
+
 /// A map of a program.
 pub(crate) fn map_of(object: &Object, name: &str) -> io::Result<MapHandle> {
     let map = object.maps().find(|map| map.name() == name);
@@ -217,7 +252,7 @@ fn log_of_libbpf(level: PrintLevel, mut message: String) {
 /// An error of libbpf as one of the system.
 pub fn error_of(error: &libbpf_rs::Error) -> io::Error {
     let kind = match error.kind() {
-        libbpf_rs::ErrorKind::PermissionDenied => io::ErrorKind::PermissionDenied,
+        ErrorKind::PermissionDenied => io::ErrorKind::PermissionDenied,
         _ => io::ErrorKind::Other,
     };
     io::Error::new(kind, format!("{error:#}"))

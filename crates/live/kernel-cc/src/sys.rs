@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 ///
 /// # Errors
 /// The kernel's.
-pub fn attach_to_egress(program: impl AsFd, interface: u32) -> io::Result<OwnedFd> {
+pub(crate) fn attach_to_egress(program: impl AsFd, interface: u32) -> io::Result<OwnedFd> {
     // include/uapi/linux/bpf.h: the members of `union bpf_attr` for BPF_LINK_CREATE that come first, all others zero
     const BPF_LINK_CREATE: libc::c_long = 28;
     const BPF_TCX_EGRESS: u32 = 47;

@@ -55,6 +55,7 @@ INLINE u32 host(u32 half)
 INLINE long read_words(struct __sk_buff *skb, u32 at, u32 *to, u32 words)
 {
 	/* bounds that the verifier can see */
+	IN_REGISTER(at);
 	if (at < MAX_HEADERS) {
 		const u8 *from = (const u8 *)(long)skb->data + at;
 		u32 i;

@@ -1,35 +1,14 @@
-//! One marker at an interface: the name of a socket that the kernel gives to one process at a time, and takes back as that
-//! ends, however it does. Such names are those of the network namespace, as indices of interfaces are.
+//! One marker at an interface.
 
-use rustix::io::Errno;
-use rustix::net::{
-    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with,
-};
+use kernel_cc::Claim;
 use std::io;
-use std::os::fd::OwnedFd;
 
-/// Held as long as this lives.
-#[derive(Debug)]
-pub(crate) struct Claim {
-    _socket: OwnedFd,
-}
-
-impl Claim {
-    /// Of an interface's index; none if another process has it.
-    ///
-    /// # Errors
-    /// The kernel's.
-    pub(crate) fn take(index: u32) -> io::Result<Option<Self>> {
-        let socket = stream()?;
-        match bind(&socket, &address(index)?) {
-            Ok(()) => {}
-            Err(Errno::ADDRINUSE) => return Ok(None),
-            Err(error) => return Err(error.into()),
-        }
-        // so that others can find out whose it is
-        listen(&socket, 8)?;
-        Ok(Some(Self { _socket: socket }))
-    }
+/// Of an interface's index; none if another process has it.
+///
+/// # Errors
+/// The kernel's.
+pub(crate) fn take(index: u32) -> io::Result<Option<Claim>> {
+    Claim::take(&name(index))
 }
 
 /// Which process has it, as far as that can be found out.
@@ -45,8 +24,7 @@ pub(crate) fn holder(index: u32) -> String {
 }
 
 fn process(index: u32) -> io::Result<u32> {
-    let socket = stream()?;
-    connect(&socket, &address(index)?)?;
+    let socket = Claim::connect(&name(index))?;
     // struct ucred: pid, uid, gid
     let mut credentials = [0; 12];
     socket_options::get_bytes(&socket, SOL_SOCKET, SO_PEERCRED, &mut credentials)?;
@@ -58,18 +36,6 @@ fn process(index: u32) -> io::Result<u32> {
 const SOL_SOCKET: i32 = 1;
 const SO_PEERCRED: i32 = 17;
 
-fn stream() -> io::Result<OwnedFd> {
-    // a queue that is full must not block
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    Ok(socket_with(
-        AddressFamily::UNIX,
-        SocketType::STREAM,
-        flags,
-        None,
-    )?)
-}
-
-fn address(index: u32) -> io::Result<SocketAddrUnix> {
-    let name = format!("brimful-marker/{index}");
-    Ok(SocketAddrUnix::new_abstract_name(name.as_bytes())?)
+fn name(index: u32) -> String {
+    format!("brimful-marker/{index}")
 }

@@ -59,7 +59,7 @@ pub enum MarkerError {
     NotPermitted,
     /// The kernel cannot do it.
     #[error(
-        "the kernel refused {what}: {source}. The marker needs Linux 6.6 (tcx), or clsact (CONFIG_NET_CLS_BPF) and a verifier that accepts it, which Debian's 6.1 has not, and BPF_JIT; this is {release}"
+        "the kernel refused {what}: {source}. The marker needs Linux 6.6 (tcx), or 6.1 with clsact (CONFIG_NET_CLS_BPF), and BPF_JIT; this is {release}"
     )]
     Kernel {
         /// What it refused.

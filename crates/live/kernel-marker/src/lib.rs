@@ -12,7 +12,7 @@
 //! What is decided is the core's, to the bit: the model in C (`bpf/marker_model.h`) is compared with
 //! [`edge::marker::UeMarker`] packet by packet. `docs/algorithms/marking.md` has what else the program does.
 //!
-//! Needs Linux 6.6 (tcx), or clsact and a verifier that accepts it (Debian's 6.1 does not), `CAP_BPF`, `CAP_PERFMON` and `CAP_NET_ADMIN`.
+//! Needs Linux 6.6 (tcx), or 6.1 with clsact, `CAP_BPF`, `CAP_PERFMON` and `CAP_NET_ADMIN`.
 //!
 //! Packets of UEs that are held ([`Hold`]) it hands to a device instead, from which user space takes them into its queues.
 //!

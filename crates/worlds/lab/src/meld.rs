@@ -8,6 +8,7 @@ use cc::meld::{Config, Culprit, Reason, Variant};
 use kernel_cc::meld::Meld;
 use rnis::RadioReport;
 use scenario::{Experiment, FlowSpec, Transport};
+use std::io;
 use units::{Bytes, Instant};
 
 /// The programs of an experiment: one for each variant and packet size that its TCP flows use.
@@ -36,8 +37,7 @@ impl Programs {
                 max_age: experiment.meld.max_age,
                 ..Config::new(variant, flow.tcp.mss)
             };
-            let meld =
-                Meld::load(config, ues).map_err(Error::system("load MELD into the kernel"))?;
+            let meld = Meld::load(config, ues).map_err(refused)?;
             programs.loaded.push((variant, flow.tcp.mss, meld));
         }
         programs.alone = programs.users(experiment);
@@ -96,7 +96,7 @@ impl Programs {
         report: &RadioReport,
         made_at: Instant,
         arrived_at: Instant,
-    ) -> std::io::Result<()> {
+    ) -> io::Result<()> {
         for (_, _, meld) in &mut self.loaded {
             for (index, ue) in report.ues.iter().enumerate() {
                 let state = RadioState::of(report, ue, made_at);
@@ -125,6 +125,17 @@ impl Programs {
     }
 }
 
+/// The kernel's refusal, with what it would need.
+fn refused(error: io::Error) -> Error {
+    if error.kind() == io::ErrorKind::Unsupported {
+        return Error::system("load MELD into the kernel")(error);
+    }
+    let uname = rustix::system::uname();
+    let release = uname.release().to_string_lossy();
+    let reason = format!("{error}. It needs Linux 6.1 with BTF; this is {release}");
+    Error::system("load MELD into the kernel")(io::Error::new(error.kind(), reason))
+}
+
 /// Decisions by what they took for the cause.
 fn sum(decisions: &[(Reason, u64)]) -> Losses {
     let mut losses = Losses::default();
@@ -141,6 +152,16 @@ fn sum(decisions: &[(Reason, u64)]) -> Losses {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refusal_states_what_is_needed_and_what_there_is() {
+        let uname = rustix::system::uname();
+        let release = uname.release().to_str().expect("plain");
+        let refused = refused(io::ErrorKind::InvalidInput.into()).to_string();
+        assert!(refused.contains("load MELD into the kernel"), "{refused}");
+        let needed = format!("It needs Linux 6.1 with BTF; this is {release}");
+        assert!(refused.contains(&needed), "{refused}");
+    }
 
     #[test]
     fn decisions_are_counted_by_their_cause() {

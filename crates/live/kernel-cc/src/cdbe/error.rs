@@ -57,8 +57,8 @@ pub enum AttachError {
     NotPermitted,
     /// The kernel cannot do it.
     #[error(
-        "the kernel refused the programs: {source}. The client's part needs Linux 5.13, the server's \
-         6.10 with BTF and tcp_bbr; this is {release}"
+        "the kernel refused the programs: {source}. It needs Linux 6.1 with BTF, the server's \
+         part tcp_bbr too; this is {release}"
     )]
     Kernel {
         /// The kernel's error.

@@ -21,7 +21,7 @@ pub use config::Config;
 pub use error::AttachError;
 
 use crate::load::map_of;
-use crate::{Loaded, Naming, error_of};
+use crate::{Loaded, Naming, error_of, is_registered};
 use cc::RateReport;
 use cc::cdbe::{INITIAL_REPORT, Mode, estimator, server};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, Object};
@@ -305,11 +305,6 @@ fn open(path: &Path) -> Result<File, AttachError> {
         });
     }
     Ok(file)
-}
-
-fn is_registered(name: &str) -> bool {
-    let known = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
-    known.is_ok_and(|known| known.split_whitespace().any(|other| other == name))
 }
 
 fn set(object: &Object, plan: &Plan<'_>) -> io::Result<()> {

@@ -19,7 +19,7 @@ mod tests;
 mod words;
 
 use crate::load::map_of;
-use crate::{Loaded, Naming, error_of};
+use crate::{Loaded, Naming, error_of, is_registered};
 use cc::RadioState;
 use cc::meld::{Config, Reason, Variant};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, Object};
@@ -38,7 +38,9 @@ pub const ROUND: [&str; 2] = ["newreno", "cubic"];
 /// The result of `take_report` for a UE that has no entry.
 const IS_UNKNOWN: u32 = 1;
 
-/// Programs of this process, so that each has names of its own.
+/// Programs of a process with names of their own.
+const PROGRAMS: u32 = 64;
+/// How many there have been.
 static LOADED: AtomicU32 = AtomicU32::new(0);
 
 /// The program in the kernel. Connections that have chosen one of its congestion controls keep it.
@@ -59,17 +61,14 @@ impl Meld {
     /// one), each of which takes 32 kB of the kernel's memory from now on.
     ///
     /// # Errors
-    /// The kernel's: most often that the rights (`CAP_BPF`, `CAP_NET_ADMIN`) are missing, or that
-    /// it is older than 6.4. [`Unsupported`](io::ErrorKind::Unsupported) for [`Variant::Yielding`], which the program does not have.
+    /// The kernel's: most often that the rights (`CAP_BPF`, `CAP_NET_ADMIN`) are missing.
+    /// [`Unsupported`](io::ErrorKind::Unsupported) for [`Variant::Yielding`], which the program does not have.
     pub fn load(config: Config, max_ues: u32) -> io::Result<Self> {
         if config.variant == Variant::Yielding {
             let problem = "MELD in the kernel yields to no flow: take variant \"default\"";
             return Err(io::Error::new(io::ErrorKind::Unsupported, problem));
         }
-        // 22 bits of process id and 6 of its programs are seven digits
-        let number = LOADED.fetch_add(1, Ordering::Relaxed) % 64;
-        let id = std::process::id() << 6 | number;
-        let (reno, cubic) = (format!("brimfulr{id:x}"), format!("brimfulc{id:x}"));
+        let (reno, cubic) = names();
         let naming = |map, compiled, name| Naming {
             map,
             compiled,
@@ -156,6 +155,19 @@ impl Meld {
         };
         Reason::ALL.into_iter().enumerate().map(count).collect()
     }
+}
+
+/// Names that no congestion control has: before Linux 6.4 a process that is killed leaves its own.
+fn names() -> (String, String) {
+    let names = || {
+        // 22 bits of process id and 6 of its programs are seven digits
+        let number = LOADED.fetch_add(1, Ordering::Relaxed) % PROGRAMS;
+        let id = std::process::id() << 6 | number;
+        (format!("brimfulr{id:x}"), format!("brimfulc{id:x}"))
+    };
+    let is_free = |(reno, cubic): &(String, String)| !is_registered(reno) && !is_registered(cubic);
+    let free = (1..PROGRAMS).map(|_| names()).find(is_free);
+    free.unwrap_or_else(names)
 }
 
 fn set(object: &Object, config: Config) -> io::Result<()> {

@@ -1,10 +1,12 @@
 //! The program as a whole, run by the kernel on packets that are made up here.
 
+mod disciplines;
 mod frames;
 mod holds;
 mod live;
 mod model;
 mod packets;
+mod senders;
 mod super_packets;
 mod tunnel_live;
 mod tunnels;

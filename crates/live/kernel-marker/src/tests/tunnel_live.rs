@@ -1,7 +1,7 @@
 //! Tunnels between two network namespaces: what the kernel leaves to interfaces (checksums) and tunnels of its own.
 
 use super::frames::{Frame, checksum, ecn_of_ip};
-use super::live::{Network, TCX, network};
+use super::live::{ANY, Network, network};
 use super::tunnels::BOTH;
 use super::wrapped::{GTPU, OPTIONS, g_pdu, packet, pseudo, sum_of_udp, udp_at};
 use super::{CE, ECT_1, full, v4, v6};
@@ -11,7 +11,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 use std::net::{IpAddr, SocketAddrV6, UdpSocket};
 
 fn attached(network: &Network, settings: &Settings, ues: &[IpAddr]) -> Marker {
-    let marker = network.attach(settings, TCX).expect("attached");
+    let marker = network.attach(settings, ANY).expect("attached");
     let orders: Vec<_> = ues.iter().map(|ue| (*ue, full())).collect();
     network
         .edge
@@ -28,7 +28,7 @@ fn is_right(packet: &[u8]) -> bool {
 
 #[test]
 fn a_flow_in_gtp_u_is_marked_inside_and_outside() {
-    let Some(network) = network("a flow in GTP-U", TCX) else {
+    let Some(network) = network("a flow in GTP-U", ANY) else {
         return;
     };
     let marker = attached(&network, &BOTH, &[v4(7), v6(7)]);
@@ -60,7 +60,7 @@ fn a_flow_in_gtp_u_is_marked_inside_and_outside() {
 /// A VXLAN device of the edge, whose UDP checksums the kernel computes before those inside (LCO). None if it has no such
 /// devices.
 fn with_vxlan(test: &str) -> Option<Network> {
-    let network = network(test, TCX)?;
+    let network = network(test, ANY)?;
     let added = network
         .edge
         .command("ip")

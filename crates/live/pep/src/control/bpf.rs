@@ -12,7 +12,7 @@ use crate::registry::lock;
 use crate::slots::{SLOTS, Slot, Slots};
 use crate::sys::SharedWords;
 use crate::touched::Touched;
-use kernel_cc::{Loaded, Naming};
+use kernel_cc::{Loaded, Naming, is_registered};
 use libbpf_rs::MapHandle;
 use rustix::net::sockopt;
 use socket_options::{TcpInfo, tcp_info};
@@ -22,6 +22,8 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::{Arc, Mutex};
 
+/// A name has seven digits at most.
+const MAX_NUMBER: u32 = 10_000_000;
 /// 8-byte words of a control slot and of a telemetry slot, as in the program.
 const CONTROL_WORDS: usize = 4;
 const TELEMETRY_WORDS: usize = 8;
@@ -83,10 +85,9 @@ impl Kernel {
     /// Loads and registers the program under a name of this process.
     ///
     /// # Errors
-    /// The kernel's: most often that the rights (`CAP_BPF`, `CAP_NET_ADMIN`) are missing, or that
-    /// it is older than 6.4.
+    /// The kernel's: most often that the rights (`CAP_BPF`, `CAP_NET_ADMIN`) are missing.
     pub(super) fn load() -> io::Result<Self> {
-        let name = format!("brimful_{}", std::process::id());
+        let name = free_name(std::process::id());
         let control = Naming {
             map: "follow",
             compiled: "brimful",
@@ -140,6 +141,18 @@ impl Kernel {
         sockopt::set_tcp_congestion(socket, &self.name)?;
         Ok(taken)
     }
+}
+
+/// The name of a process, of which another may have it already: processes of other PID namespaces have the same numbers, and
+/// before Linux 6.4 one that is killed leaves its name.
+fn free_name(process: u32) -> String {
+    let mut numbers = process..MAX_NUMBER;
+    let free = numbers.find(|number| !is_registered(&name_of(*number)));
+    name_of(free.unwrap_or(process))
+}
+
+fn name_of(number: u32) -> String {
+    format!("brimful_{number}")
 }
 
 impl FollowSlot {
@@ -230,6 +243,18 @@ mod tests {
             }
             Err(error) => panic!("{error}"),
         }
+    }
+
+    #[test]
+    fn a_name_that_is_taken_is_not_used() {
+        let process = std::process::id();
+        let Some(first) = kernel() else { return };
+        assert!(is_registered(first.name()));
+        let second = free_name(process);
+        assert_ne!(second, first.name());
+        assert!(!is_registered(&second));
+        drop(first);
+        assert_eq!(free_name(process), name_of(process));
     }
 
     #[test]

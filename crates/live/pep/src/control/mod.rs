@@ -349,7 +349,7 @@ fn load(wanted: Actuator) -> Result<Kernel, String> {
             tracing::warn!(
                 %error,
                 "no congestion control of our own: the kernel's is paced instead, which keeps \
-                 rates but not windows; needs CAP_BPF, CAP_NET_ADMIN and Linux 6.4"
+                 rates but not windows; needs CAP_BPF, CAP_NET_ADMIN and Linux 6.1 with BTF"
             );
             Err(error.to_string())
         }

@@ -9,11 +9,13 @@
 //!
 //! The kernel keeps a large window, of the connection's share of the memory, and that is the upper bound of what is
 //! shown: no data that a server may send is refused. The program is attached for as long as this process lives, and acts
-//! on this process's sockets alone: two processes of an upgrade do not meet.
+//! on this process's sockets alone: two processes of an upgrade do not meet. (As a filter, where the kernel has no tcx, it
+//! outlives a process that is killed, and then has no socket to act on.)
 //!
 //! A connection whose SYN has not passed the program (its route leads elsewhere, its interface was not there) has its
 //! window set by `TCP_WINDOW_CLAMP`, as all have without the program.
 
+mod attachment;
 mod interfaces;
 mod slot;
 #[cfg(test)]
@@ -26,6 +28,7 @@ use crate::error::PepError;
 use crate::registry::lock;
 use crate::slots::{SLOTS, Slot, Slots};
 use crate::sys::SharedWords;
+use attachment::Attachment;
 use edge::wire::Order;
 use interfaces::Interface;
 use kernel_cc::{Loaded, wire as program};
@@ -67,8 +70,7 @@ struct Links {
     onward: Option<(Onward, Way)>,
     /// What it names.
     names: Vec<String>,
-    /// The descriptors hold the program there.
-    attached: Vec<(Interface, OwnedFd)>,
+    attached: Vec<Attachment>,
 }
 
 impl std::fmt::Debug for Wire {
@@ -99,15 +101,15 @@ impl Shown {
                 error: None,
             }),
             Err(error) if config.wan_actuator == WanActuator::Wire => Err(PepError::system(
-                "windows towards servers cannot be set at the wire (wan-actuator): it needs Linux 6.6, CAP_BPF, \
-                 CAP_PERFMON and CAP_NET_ADMIN",
+                "windows towards servers cannot be set at the wire (wan-actuator): it needs Linux 6.6 (tcx), or 6.1 with \
+                 clsact (CONFIG_NET_CLS_BPF), and CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN",
                 error,
             )),
             Err(error) => {
                 tracing::warn!(
                     %error,
-                    "windows towards servers are not set at the wire, which needs Linux 6.6, CAP_BPF, CAP_PERFMON \
-                     and CAP_NET_ADMIN, but by TCP_WINDOW_CLAMP"
+                    "windows towards servers are not set at the wire, which needs Linux 6.6 (tcx), or 6.1 with clsact \
+                     (CONFIG_NET_CLS_BPF), and CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN, but by TCP_WINDOW_CLAMP"
                 );
                 Ok(Self {
                     wire: None,
@@ -130,7 +132,7 @@ impl Wire {
     /// Loads the program, and attaches it to the interfaces towards the servers.
     ///
     /// # Errors
-    /// The kernel's: most often that the rights are missing, or that it is older than 6.6.
+    /// The kernel's: most often that the rights are missing.
     fn load(config: &Config) -> io::Result<Self> {
         if !crate::relay::can_show_windows_at_once() {
             // updates could not be sent
@@ -158,14 +160,6 @@ impl Wire {
         Ok(wire)
     }
 
-    fn attach(&self, interface: Interface) -> io::Result<(Interface, OwnedFd)> {
-        let link =
-            kernel_cc::attach_to_egress(&self.program, interface.index).map_err(|error| {
-                io::Error::new(error.kind(), format!("{}: {error}", interface.name))
-            })?;
-        Ok((interface, link))
-    }
-
     /// Attaches it to the interfaces towards the servers that have come, or come back; leaves the others.
     ///
     /// # Errors
@@ -179,31 +173,35 @@ impl Wire {
         }
         let wanted = Interface::named(&links.names);
         let attached = &mut links.attached;
-        if wanted.iter().eq(attached.iter().map(|(at, _)| at)) {
+        if wanted.iter().eq(attached.iter().map(|has| &has.interface)) {
             return Ok(());
         }
-        attached.retain(|(at, _)| wanted.contains(at));
+        attached.retain(|has| wanted.contains(&has.interface));
         let mut result = Ok(());
         for at in wanted {
-            if attached.iter().any(|(has, _)| *has == at) {
+            if attached.iter().any(|has| has.interface == at) {
                 continue;
             }
-            match self.attach(at) {
-                Ok(link) => {
-                    tracing::info!(interface = link.0.name, "windows at the wire");
-                    attached.push(link);
+            match Attachment::new(at, &self.program) {
+                Ok(new) => {
+                    tracing::info!(
+                        interface = new.interface.name,
+                        way = new.way(),
+                        "windows at the wire"
+                    );
+                    attached.push(new);
                 }
                 Err(error) => result = result.and(Err(error)),
             }
         }
-        attached.sort_by(|(a, _), (b, _)| a.cmp(b));
+        attached.sort_by(|a, b| a.interface.cmp(&b.interface));
         result
     }
 
     /// Where it runs.
     pub(crate) fn interfaces(&self) -> Vec<String> {
         let links = lock(&self.links);
-        let names = links.attached.iter().map(|(at, _)| at.name.clone());
+        let names = links.attached.iter().map(|at| at.interface.name.clone());
         names.collect()
     }
 

@@ -27,6 +27,10 @@ pub const TESTS: &[Test] = &[
         "without_bpf_the_kernels_own_is_paced",
         without_bpf_the_kernels_own_is_paced,
     ),
+    (
+        "the_kernels_own_is_paced_by_fq_where_there_is_one",
+        the_kernels_own_is_paced_by_fq_where_there_is_one,
+    ),
     ("metrics_have_each_ue", metrics_have_each_ue),
     (
         "a_connection_is_controlled_once_it_carries_something",
@@ -379,6 +383,35 @@ fn without_bpf_the_kernels_own_is_paced() {
     });
     let host = hosts.proxy.sh("ss -tinO 'dst 10.45.0.2'");
     assert!(!host.contains("brimful"), "{host}");
+}
+
+/// With `fq` at the interface the kernel leaves pacing to it: packets wait there for their time.
+fn the_kernels_own_is_paced_by_fq_where_there_is_one() {
+    let test = "the_kernels_own_is_paced_by_fq_where_there_is_one";
+    let Some(hosts) = Hosts::try_new(test) else {
+        return;
+    };
+    if !hosts.proxy.has_root_qdisc(test, "ran0", "fq") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    // below what an emulated machine carries
+    let rate = Arc::new(AtomicU64::new(20_000_000));
+    let _source = radio(&folder.path().join("radio"), &rate);
+    let config = format!("{}[rapid]\nactuator = \"pacing\"\n", config(NEVER_PLAIN));
+    let daemon = Daemon::start_in(&hosts.proxy, folder, &config, &[]);
+    daemon.wait_until("it follows", || state(&daemon) == "following");
+    let _download = Download::start(&hosts, 5_506);
+    daemon.wait_until("it is paced", || flow(&daemon)["handling"] == "paced");
+    testing::wait_until("packets wait in fq", || {
+        // of flows, which is followed by a bracket, and of packets
+        let text = hosts.proxy.sh("tc -s qdisc show dev ran0 root");
+        let mut counts = text.split(" throttled ").skip(1);
+        counts.any(|rest| {
+            let packets = rest.split_whitespace().next();
+            packets.is_some_and(|n| n.parse::<u64>().is_ok_and(|n| n > 0))
+        })
+    });
 }
 
 fn metrics_have_each_ue() {

@@ -14,6 +14,10 @@ pub const TESTS: &[Test] = &[
         one_path_carries_both_families,
     ),
     ("two_paths_carry_one_flow", two_paths_carry_one_flow),
+    (
+        "paths_that_lose_packets_carry_one_flow",
+        paths_that_lose_packets_carry_one_flow,
+    ),
     ("a_path_is_cut_in_the_middle", a_path_is_cut_in_the_middle),
     (
         "paths_come_and_go_while_it_runs",
@@ -64,6 +68,40 @@ fn two_paths_carry_one_flow() {
     // a path that only keeps itself alive receives some kB
     assert!(received.iter().all(|n| *n > 100_000), "{received:?}");
     assert!(received.iter().sum::<u64>() >= bytes as u64, "{received:?}");
+}
+
+/// Packets are lost, doubled and delayed so that they overtake each other: every byte arrives, in order.
+fn paths_that_lose_packets_carry_one_flow() {
+    let test = "paths_that_lose_packets_carry_one_flow";
+    let Some(hosts) = Hosts::try_new(test) else {
+        return;
+    };
+    let faults = "netem delay 3ms 2ms loss 2% duplicate 1%";
+    for (host, wire) in [
+        (&hosts.client, "a"),
+        (&hosts.server, "a"),
+        (&hosts.server, "b"),
+    ] {
+        if !host.has_root_qdisc(test, wire, faults) {
+            return;
+        }
+    }
+    let _server = Daemon::start(&hosts.server, "server", &server_config(""));
+    let client = Daemon::start(&hosts.client, "client", &client_config("", &two_paths("")));
+    client.wait_for_paths(2);
+    let address = format!("{SERVER}:5001");
+    let bytes = 2_000_000;
+    let sender = serve(&hosts.server, &address, bytes);
+    download(&hosts.client, &address, bytes, || {});
+    sender.join().expect("it sent everything");
+    assert_eq!(client.status()["device"]["malformed"], 0);
+    // "(dropped 12, overlimits 0 requeues 0)"
+    let text = hosts
+        .server
+        .sh("tc -s qdisc show dev a root; tc -s qdisc show dev b root");
+    let dropped = text.split("(dropped ").skip(1);
+    let dropped = dropped.filter_map(|rest| rest.split(',').next()?.parse::<u64>().ok());
+    assert!(dropped.sum::<u64>() > 0, "{text}");
 }
 
 fn a_path_is_cut_in_the_middle() {
