@@ -18,6 +18,7 @@ use crate::message::{self, Choice, Message, Offer, Response};
 use crate::noise::{InitSent, read_response, write_init};
 use crate::session::{Algorithms, Limits, Session};
 use crate::{Entropy, Refused, draw_id};
+use core::fmt;
 use core::ops::Range;
 use std::sync::Arc;
 use units::{Duration, Instant};
@@ -96,6 +97,12 @@ pub struct Initiator {
     /// When the next empty packet is due, and how many there were; none once a packet has come.
     confirm: Option<(Instant, u32)>,
     established: u64,
+}
+
+impl fmt::Debug for Initiator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Initiator({:?})", self.current)
+    }
 }
 
 impl Initiator {

@@ -20,3 +20,15 @@ pub(crate) fn seed() -> io::Result<u64> {
     fill(&mut bytes)?;
     Ok(u64::from_ne_bytes(bytes))
 }
+
+/// Randomness for handshakes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Urandom;
+
+impl secrecy::Entropy for Urandom {
+    fn draw(&mut self) -> Option<[u8; 32]> {
+        let mut bytes = [0; 32];
+        fill(&mut bytes).ok()?;
+        Some(bytes)
+    }
+}
