@@ -28,8 +28,11 @@ const TIME: Duration = Duration::from_secs(6);
 /// Measurements of each.
 const REPEATS: usize = 3;
 
+/// Makes another configuration of one.
+type Configured = fn(&str) -> String;
+
 /// With encryption and without, as configurations are made of those with it.
-const ENCRYPTIONS: [(&str, fn(&str) -> String); 2] =
+const ENCRYPTIONS: [(&str, Configured); 2] =
     [("encrypted", str::to_owned), ("not encrypted", plain)];
 
 /// The rate of each wire of two.
@@ -130,7 +133,7 @@ fn repeat<T>(measure: impl Fn() -> T) -> Vec<T> {
     (0..REPEATS).map(|_| measure()).collect()
 }
 
-fn ours(more: &str, configured: fn(&str) -> String) -> Measured {
+fn ours(more: &str, configured: Configured) -> Measured {
     let hosts = Hosts::new();
     let controller = more.lines().find(|line| line.starts_with("controller"));
     let server = server_config(controller.unwrap_or_default()).replace("debug", "info");
