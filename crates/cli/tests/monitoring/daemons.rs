@@ -174,11 +174,11 @@ impl Tunnel {
             .args(["--client-addresses", "10.99.0.2/32"]);
         let at_server = Process::start(quiet(&mut at_server));
         let config = folder.path().join("client.toml");
-        let (key, server) = (&at_client_key.0, &at_server_key.1);
+        let (key, server_key) = (&at_client_key.0, &at_server_key.1);
         fs::write(
             &config,
             format!(
-                "private-key-file = {key:?}\nserver-key = {server:?}\nscheduler = \"rr\"\n[tun]\nname = \"tun0\"\naddresses = [\"10.99.0.2/24\"]\n\
+                "private-key-file = {key:?}\nserver-key = {server_key:?}\nscheduler = \"rr\"\n[tun]\nname = \"tun0\"\naddresses = [\"10.99.0.2/24\"]\n\
                  [[path]]\nname = \"wifi\"\ninterface = \"wifi\"\nremote = \"10.1.0.1:6511\"\n\
                  [[path]]\nname = \"lte\"\ninterface = \"lte\"\nremote = \"10.2.0.1:6511\"\n\
                  [metrics]\nlisten = \"127.0.0.1:9466\"\n"

@@ -253,7 +253,7 @@ mod tests {
 
     /// Both ends of a session, after a handshake.
     fn ends() -> (secrecy::Initiator, secrecy::Responder) {
-        use crate::random::Urandom;
+        use crate::random::System;
         use secrecy::{Algorithms, Channel, Limits, LinkId, Local, PrivateKey, SharedSecret};
         let (client, server) = (
             PrivateKey::from_bytes([1; 32]),
@@ -278,9 +278,9 @@ mod tests {
         let mut client = secrecy::Initiator::new(std::sync::Arc::new(local));
         let mut server = secrecy::Responder::new(config, &[3; 32], LinkId(1));
         let now = Instant::ZERO;
-        while let Some(mut out) = client.poll_transmit(now, &mut Urandom) {
+        while let Some(mut out) = client.poll_transmit(now, &mut System) {
             let from = std::net::SocketAddr::from(([192, 0, 2, 1], 5));
-            let got = server.receive(now, Channel::Datagrams, from, &mut out, &mut Urandom);
+            let got = server.receive(now, Channel::Datagrams, from, &mut out, &mut System);
             if let Some(mut answer) = got.expect("accepted").answer {
                 client.receive(now, &mut answer).expect("accepted");
             }

@@ -4,7 +4,7 @@ use crate::config::{Config, Encryption, End};
 use crate::error::TunnelError;
 use crate::key::{Key, KeyError, PublicKeyText, StaticKey};
 use crate::link::read_packet;
-use crate::random::Urandom;
+use crate::random::System;
 use bytes::Bytes;
 use multipath::auth::PreSharedKey;
 use multipath::packet::Kind;
@@ -112,7 +112,7 @@ impl Keys {
             algorithms: algorithms(),
             limits: sealing.limits,
         };
-        let secret = Urandom.draw();
+        let secret = System.draw();
         let missing = || TunnelError::system("no randomness", std::io::ErrorKind::Other);
         let secret = secret.ok_or_else(missing)?;
         Ok(Some(Responder::new(config, &secret, FIRST_LINK)))

@@ -4,7 +4,7 @@ use crate::config::PathConfig;
 use crate::inner::Inner;
 use crate::link::{Link, Way};
 use crate::poller::{Poller, Token};
-use crate::random::Urandom;
+use crate::random::System;
 use multipath::client::{ClientPathId, SendFault};
 use multipath::tunnel::Transmit;
 use secrecy::{Initiator, Local};
@@ -90,7 +90,7 @@ impl LivePath {
         let (Some(link), Some(secrecy)) = (&mut self.link, &mut self.secrecy) else {
             return;
         };
-        while let Some(datagram) = secrecy.poll_transmit(now, &mut Urandom) {
+        while let Some(datagram) = secrecy.poll_transmit(now, &mut System) {
             link.link.push_bytes(&datagram);
             if secrecy.unanswered_inits() == SILENT_INITS {
                 tracing::warn!(

@@ -7,7 +7,7 @@ use super::Server;
 use crate::inner::Inner;
 use crate::link::{Link, Way, receive_datagrams};
 use crate::poller::{Poller, Token};
-use crate::random::Urandom;
+use crate::random::System;
 use crate::sealing::{Refusals, is_init, is_plain_request, mismatch_answer};
 use crate::udp::UdpSocket;
 use multipath::PathId;
@@ -59,7 +59,7 @@ impl Opener<'_> {
                 answer: Some(mismatch_answer()),
             });
         };
-        match secrecy.receive(self.now, channel, from, data, &mut Urandom) {
+        match secrecy.receive(self.now, channel, from, data, &mut System) {
             Ok(received) => Some(Opened {
                 packet: received.data.map(|(link, range)| (link.0, range)),
                 answer: received.answer,
