@@ -386,18 +386,28 @@ fn wire(hosts: &Hosts) {
     ));
 }
 
-const KEY: &str = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
+const KEYS: [(&str, &str); 2] = [
+    ("server", "AwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwM="),
+    ("client", "BAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQ="),
+];
 
-/// The daemons' configurations, a key, and the file that is downloaded.
+/// The daemons' configurations, keys, and the file that is downloaded.
 fn write_files(folder: &Path) {
     let dir = folder.to_str().expect("a plain path");
+    let publics = KEYS.map(|(name, private)| {
+        let key = folder.join(format!("{name}.key"));
+        std::fs::write(&key, private).expect("written");
+        std::fs::set_permissions(&key, PermissionsExt::from_mode(0o600)).expect("set");
+        let key = tunnel::StaticKey::load(&key).expect("a key");
+        (format!("{{{name}}}"), key.public_text())
+    });
     for (name, text) in CONFIGURATIONS {
-        let text = text.replace("{dir}", dir);
+        let mut text = text.replace("{dir}", dir);
+        for (place, key) in &publics {
+            text = text.replace(place, key);
+        }
         std::fs::write(folder.join(name), text).expect("written");
     }
-    let key = folder.join("key");
-    std::fs::write(&key, KEY).expect("written");
-    std::fs::set_permissions(&key, PermissionsExt::from_mode(0o600)).expect("set");
     let root = folder.join("www");
     std::fs::create_dir(&root).expect("a folder");
     let content = testing::pattern(0, FILE_BYTES);
@@ -475,13 +485,14 @@ listen = "127.0.0.1:9467"
     (
         "tunnel-server.toml",
         r#"
+private-key-file = "{dir}/server.key"
 listen = ["0.0.0.0:6511"]
 [tun]
 name = "t0"
 addresses = ["10.88.0.1/24"]
 [[client]]
 name = "one"
-key-file = "{dir}/key"
+public-key = "{client}"
 addresses = ["10.88.0.2/32"]
 [admin]
 socket = "{dir}/tunnel-server.sock"
@@ -492,7 +503,8 @@ listen = "127.0.0.1:9466"
     (
         "tunnel-client.toml",
         r#"
-key-file = "{dir}/key"
+private-key-file = "{dir}/client.key"
+server-key = "{server}"
 [tun]
 name = "t0"
 addresses = ["10.88.0.2/24"]

@@ -9,34 +9,58 @@ use std::fmt::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use tunnel::{
-    ClientConfig, ClientEnd, Config, End, InterfaceAddress, Network, PathConfig, Role,
-    ServerConfig, Start, Supervision, TunnelError,
+    ClientConfig, ClientEnd, Config, Encryption, End, InterfaceAddress, Network, PathConfig,
+    PublicKeyText, Role, ServerConfig, Start, StaticKey, Supervision, TunnelError,
 };
 use units::Duration;
 
 /// Help below the options of `client`.
 const CLIENT_HELP: &str = "\
 Runs in the foreground and logs to stderr, as root or with CAP_NET_ADMIN. SIGHUP takes changed paths;
-SIGTERM ends it. The configuration's keys are in docs/operations/tunnel.md. The tunnel does not encrypt.
+SIGTERM ends it. The configuration's keys are in docs/operations/tunnel.md.
 
 Examples:
   brimful tunnel client --config /etc/brimful/tunnel-client.toml --check
-  brimful tunnel client --remote 192.0.2.1:6511 --key-file tunnel.key --address 10.99.0.2/24 \\
-      --path wlan0 --path wwan0,priority=secondary
+  brimful tunnel key client.key
+  brimful tunnel client --remote 192.0.2.1:6511 --private-key-file client.key --server-key KEY \\
+      --address 10.99.0.2/24 --path wlan0 --path wwan0,priority=secondary
 
 Exit codes: 0 done, 2 bad usage or configuration (nothing was changed), 1 failed run.";
 
 /// Help below the options of `server`.
 const SERVER_HELP: &str = "\
 Runs in the foreground and logs to stderr, as root or with CAP_NET_ADMIN; SIGTERM ends it. The
-configuration's keys are in docs/operations/tunnel.md. The tunnel does not encrypt.
+configuration's keys are in docs/operations/tunnel.md.
 
 Examples:
   brimful tunnel server --config /etc/brimful/tunnel-server.toml --check
-  brimful tunnel server --listen 0.0.0.0:6511 --key-file tunnel.key --address 10.99.0.1/24 \\
-      --client-addresses 10.99.0.2/32
+  brimful tunnel key server.key
+  brimful tunnel server --listen 0.0.0.0:6511 --private-key-file server.key --client-key KEY \\
+      --address 10.99.0.1/24 --client-addresses 10.99.0.2/32
 
 Exit codes: 0 done, 2 bad usage or configuration (nothing was changed), 1 failed run.";
+
+/// Help below the options of `key`.
+const KEY_HELP: &str = "\
+Examples:
+  brimful tunnel key /etc/brimful/tunnel.key      # writes a private key, prints the public one
+  brimful tunnel key --public /etc/brimful/tunnel.key
+  brimful tunnel key                              # prints both, writes nothing
+  brimful tunnel key --shared shared.key          # a secret for both ends, for key-file";
+
+/// Options of `tunnel key`.
+#[derive(Debug, Args)]
+pub(crate) struct KeyArgs {
+    /// The file; it must not be there yet
+    #[arg(value_name = "FILE", required_if_eq_any([("shared", "true"), ("public", "true")]))]
+    file: Option<PathBuf>,
+    /// Only print the public key of the private key in FILE
+    #[arg(long)]
+    public: bool,
+    /// Write a secret that both ends have besides their keys, or instead with encryption = "none"
+    #[arg(long, conflicts_with = "public")]
+    shared: bool,
+}
 
 /// Commands of the tunnel.
 #[derive(Debug, Subcommand)]
@@ -47,12 +71,9 @@ pub(crate) enum TunnelCommand {
     /// Serve clients
     #[command(after_help = crate::help::epilogue(SERVER_HELP))]
     Server(Box<ServerArgs>),
-    /// Write a new key, for both ends, to a new file
-    Key {
-        /// The file
-        #[arg(value_name = "FILE")]
-        file: PathBuf,
-    },
+    /// Make a private key, and print the public key for the other end
+    #[command(after_help = KEY_HELP)]
+    Key(KeyArgs),
     /// Say how a running tunnel and its paths stand
     Status(SocketArgs),
     /// Change the paths of a running client
@@ -75,13 +96,14 @@ pub(crate) struct CommonArgs {
     /// Only check the configuration and the keys
     #[arg(long)]
     check: bool,
-    /// The key that both ends share; see `brimful tunnel key`
-    #[arg(
-        long,
-        value_name = "FILE",
-        required_unless_present = "config",
-        conflicts_with = "config"
-    )]
+    /// Whether packets are encrypted: on or none, the same at both ends [default: on]
+    #[arg(long, value_name = "MODE", conflicts_with = "config", value_parser = encryption)]
+    encryption: Option<Encryption>,
+    /// This end's private key; see `brimful tunnel key`
+    #[arg(long, value_name = "FILE", conflicts_with = "config")]
+    private_key_file: Option<PathBuf>,
+    /// A secret that both ends have besides; needed with --encryption none
+    #[arg(long, value_name = "FILE", conflicts_with = "config")]
     key_file: Option<PathBuf>,
     /// Name of the TUN device [default: brimful0]
     #[arg(long, value_name = "NAME", conflicts_with = "config")]
@@ -117,6 +139,9 @@ pub(crate) struct ClientArgs {
         value_parser = crate::help::address,
     )]
     remote: Option<SocketAddr>,
+    /// The server's public key
+    #[arg(long, value_name = "KEY", conflicts_with = "config")]
+    server_key: Option<PublicKeyText>,
     /// The paths, in the form that the help names
     #[arg(
         long,
@@ -154,6 +179,9 @@ pub(crate) struct ServerArgs {
         conflicts_with = "config"
     )]
     client_addresses: Vec<Network>,
+    /// The client's public key
+    #[arg(long, value_name = "KEY", conflicts_with = "config")]
+    client_key: Option<PublicKeyText>,
 }
 
 /// Which daemon is queried.
@@ -214,17 +242,11 @@ pub(crate) fn run(command: &TunnelCommand) -> Result<(), Failure> {
             let common = &arguments.common;
             let config = match &common.config {
                 Some(file) => Config::load(file, Role::Server).map_err(Failure::input)?,
-                None => with_common(common, End::Server(server(arguments)))?,
+                None => with_common(common, End::Server(server(arguments)?))?,
             };
             start(common, config)
         }
-        TunnelCommand::Key { file } => {
-            tunnel::Key::write_new(file).map_err(Failure::input)?;
-            print(&format!(
-                "{}: a new key; give it to the other end only\n",
-                file.display()
-            ))
-        }
+        TunnelCommand::Key(arguments) => key(arguments),
         TunnelCommand::Status(ask) => {
             let status = request_over(&ask.socket, &json!({ "command": "status" }))?;
             match ask.json {
@@ -234,6 +256,65 @@ pub(crate) fn run(command: &TunnelCommand) -> Result<(), Failure> {
         }
         TunnelCommand::Path(command) => path(command),
     }
+}
+
+fn key(arguments: &KeyArgs) -> Result<(), Failure> {
+    let Some(file) = &arguments.file else {
+        let key = StaticKey::new().map_err(Failure::input)?;
+        let (private, public) = (key.secret_text(), key.public_text());
+        return print(&format!(
+            "private-key = \"{private}\"\npublic-key = \"{public}\"\n"
+        ));
+    };
+    if arguments.public {
+        let key = StaticKey::load(file).map_err(Failure::input)?;
+        return print(&format!("{}\n", key.public_text()));
+    }
+    let name = file.display();
+    if arguments.shared {
+        tunnel::Key::write_new(file).map_err(Failure::input)?;
+        return print(&format!(
+            "{name}: a new secret; give it to the other end only\n"
+        ));
+    }
+    let key = StaticKey::new().map_err(Failure::input)?;
+    key.write(file).map_err(Failure::input)?;
+    let public = key.public_text();
+    print(&format!(
+        "{name}: a new private key, which stays here; for the other end:\npublic-key = \"{public}\"\n"
+    ))
+}
+
+fn encryption(text: &str) -> Result<Encryption, String> {
+    let found = Encryption::NAMES.iter().find(|(name, _)| *name == text);
+    found
+        .map(|(_, encryption)| *encryption)
+        .ok_or_else(|| "expected on or none".to_owned())
+}
+
+/// The keys that an end must have, by its options.
+fn check_keys(
+    common: &CommonArgs,
+    peer: Option<PublicKeyText>,
+    option: &str,
+) -> Result<(), Failure> {
+    let missing = match common.encryption.unwrap_or_default() {
+        Encryption::On if common.private_key_file.is_none() => {
+            "--private-key-file, which `brimful tunnel key FILE` makes".to_owned()
+        }
+        Encryption::On if peer.is_none() => {
+            format!("{option}, which `brimful tunnel key` has printed at the other end")
+        }
+        Encryption::None if common.key_file.is_none() => {
+            "--key-file, which `brimful tunnel key --shared FILE` makes".to_owned()
+        }
+        _ => return Ok(()),
+    };
+    let mode = match common.encryption.unwrap_or_default() {
+        Encryption::On => "packets are encrypted unless --encryption none",
+        Encryption::None => "with --encryption none",
+    };
+    Err(Failure::Input(anyhow!("{mode}: give {missing}")))
 }
 
 fn start(common: &CommonArgs, config: Config) -> Result<(), Failure> {
@@ -259,12 +340,14 @@ fn failure(error: TunnelError) -> Failure {
 }
 
 fn client(arguments: &ClientArgs) -> Result<Config, Failure> {
+    check_keys(&arguments.common, arguments.server_key, "--server-key")?;
     let paths = arguments.path.iter().map(|path| {
         PathConfig::parse(path, arguments.remote)
             .map_err(|error| Failure::Input(anyhow!("--path {path}: {error}")))
     });
     let end = End::Client(ClientEnd {
-        key_file: arguments.common.key_file.clone().unwrap_or_default(),
+        server_key: arguments.server_key,
+        key_file: arguments.common.key_file.clone(),
         paths: paths.collect::<Result<_, _>>()?,
         supervision: Supervision::default(),
     });
@@ -273,20 +356,24 @@ fn client(arguments: &ClientArgs) -> Result<Config, Failure> {
     Ok(config)
 }
 
-fn server(arguments: &ServerArgs) -> ServerConfig {
-    ServerConfig {
+fn server(arguments: &ServerArgs) -> Result<ServerConfig, Failure> {
+    check_keys(&arguments.common, arguments.client_key, "--client-key")?;
+    Ok(ServerConfig {
         listen: arguments.listen.clone(),
         clients: vec![ClientConfig {
             name: "client".to_owned(),
-            key_file: arguments.common.key_file.clone().unwrap_or_default(),
+            public_key: arguments.client_key,
+            key_file: arguments.common.key_file.clone(),
             addresses: arguments.client_addresses.clone(),
         }],
         ..ServerConfig::default()
-    }
+    })
 }
 
 fn with_common(common: &CommonArgs, end: End) -> Result<Config, Failure> {
     let mut config = Config::new(end);
+    config.encryption = common.encryption.unwrap_or_default();
+    config.private_key_file.clone_from(&common.private_key_file);
     if let Some(name) = &common.tun {
         config.tun.name.clone_from(name);
     }

@@ -27,6 +27,7 @@ mod rnis_example;
 mod sweep;
 mod top;
 mod trace;
+mod tunnel_keys;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

@@ -14,7 +14,7 @@ fn in_a_scenario() -> TunnelSpec {
 
 /// A daemon's configuration that states nothing but where the paths go.
 fn in_a_daemon() -> Config {
-    let text = "key-file = \"/k\"\nremote = \"192.0.2.1:1\"\n[[path]]\nname = \"a\"\n[[path]]\nname = \"b\"\n";
+    let text = "encryption = \"none\"\nkey-file = \"/k\"\nremote = \"192.0.2.1:1\"\n[[path]]\nname = \"a\"\n[[path]]\nname = \"b\"\n";
     Config::parse("t.toml", text, Role::Client).unwrap_or_else(|e| panic!("{e}"))
 }
 

@@ -153,22 +153,32 @@ impl Tunnel {
             ));
         }
         let folder = TempDir::new().expect("a folder");
-        let key = folder.path().join("key");
-        let made = quiet(brimful().args(["tunnel", "key"]).arg(&key)).status();
-        assert!(made.expect("it starts").success());
+        let [at_server_key, at_client_key] = ["server.key", "client.key"].map(|name| {
+            let key = folder.path().join(name);
+            let made = quiet(brimful().args(["tunnel", "key"]).arg(&key)).status();
+            assert!(made.expect("it starts").success());
+            let public = brimful()
+                .args(["tunnel", "key", "--public"])
+                .arg(&key)
+                .output();
+            let public = String::from_utf8(public.expect("it starts").stdout).expect("text");
+            (key, public.trim().to_owned())
+        });
         let program = env!("CARGO_BIN_EXE_brimful");
         let mut at_server = server.command(program);
         at_server
-            .args(["tunnel", "server", "--listen", "0.0.0.0:6511", "--key-file"])
-            .arg(&key)
+            .args(["tunnel", "server", "--listen", "0.0.0.0:6511"])
+            .args(["--client-key", &at_client_key.1, "--private-key-file"])
+            .arg(&at_server_key.0)
             .args(["--tun", "tun0", "--address", "10.99.0.1/24"])
             .args(["--client-addresses", "10.99.0.2/32"]);
         let at_server = Process::start(quiet(&mut at_server));
         let config = folder.path().join("client.toml");
+        let (key, server_key) = (&at_client_key.0, &at_server_key.1);
         fs::write(
             &config,
             format!(
-                "key-file = {key:?}\nscheduler = \"rr\"\n[tun]\nname = \"tun0\"\naddresses = [\"10.99.0.2/24\"]\n\
+                "private-key-file = {key:?}\nserver-key = {server_key:?}\nscheduler = \"rr\"\n[tun]\nname = \"tun0\"\naddresses = [\"10.99.0.2/24\"]\n\
                  [[path]]\nname = \"wifi\"\ninterface = \"wifi\"\nremote = \"10.1.0.1:6511\"\n\
                  [[path]]\nname = \"lte\"\ninterface = \"lte\"\nremote = \"10.2.0.1:6511\"\n\
                  [metrics]\nlisten = \"127.0.0.1:9466\"\n"

@@ -27,7 +27,7 @@
 //! A payload is any `P:` [`Payload`]: an IP packet's bytes in the daemon, a packet of the simulator
 //! there. Time and randomness are arguments; nothing here has a socket.
 //!
-//! What this crate is *not*: it encrypts nothing (MP-DCCP authenticates joins only), it opens no
+//! What this crate is *not*: it encrypts nothing (MP-DCCP authenticates joins only; the daemon seals packets by `secrecy`), it opens no
 //! socket or device, and it does not look into payloads.
 #![forbid(unsafe_code)]
 

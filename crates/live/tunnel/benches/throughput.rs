@@ -19,13 +19,21 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 use support::{
-    Daemon, Hosts, Namespace, SERVER, client_config, connect, one_path, server_config, two_paths,
+    Daemon, Hosts, Namespace, SERVER, client_config, connect, one_path, plain, server_config,
+    two_paths,
 };
 
 /// How long one measurement takes, after a second to get going.
 const TIME: Duration = Duration::from_secs(6);
 /// Measurements of each.
 const REPEATS: usize = 3;
+
+/// Makes another configuration of one.
+type Configured = fn(&str) -> String;
+
+/// With encryption and without, as configurations are made of those with it.
+const ENCRYPTIONS: [(&str, Configured); 2] =
+    [("encrypted", str::to_owned), ("not encrypted", plain)];
 
 /// The rate of each wire of two.
 const WIRE_MBPS: u32 = 50;
@@ -78,8 +86,11 @@ fn main() -> ExitCode {
         ),
         ("brimful, carrier tcp, cubic", "carrier = \"tcp\"\n"),
     ] {
-        if is_selected(name) {
-            rows.push((name.to_owned(), repeat(|| ours(more))));
+        for (encryption, configured) in ENCRYPTIONS {
+            let name = format!("{name}, {encryption}");
+            if is_selected(&name) {
+                rows.push((name, repeat(|| ours(more, configured))));
+            }
         }
     }
     match wireguard_go().filter(|_| is_selected("wireguard-go")) {
@@ -122,13 +133,13 @@ fn repeat<T>(measure: impl Fn() -> T) -> Vec<T> {
     (0..REPEATS).map(|_| measure()).collect()
 }
 
-fn ours(more: &str) -> Measured {
+fn ours(more: &str, configured: Configured) -> Measured {
     let hosts = Hosts::new();
     let controller = more.lines().find(|line| line.starts_with("controller"));
     let server = server_config(controller.unwrap_or_default()).replace("debug", "info");
     let client = client_config("", &one_path(more)).replace("debug", "info");
-    let server = Daemon::start(&hosts.server, "server", &server);
-    let client = Daemon::start(&hosts.client, "client", &client);
+    let server = Daemon::start(&hosts.server, "server", &configured(&server));
+    let client = Daemon::start(&hosts.client, "client", &configured(&client));
     client.wait_for_paths(1);
     measure(&hosts, SERVER, &[server.child.id(), client.child.id()])
 }

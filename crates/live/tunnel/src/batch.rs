@@ -3,15 +3,23 @@
 use crate::inner::Inner;
 use crate::udp::{MAX_BYTES, MAX_SEGMENTS};
 use multipath::packet::{Packet, encode};
+use secrecy::Session;
+use secrecy::message::{DATA_HEADER_LEN, DATA_OVERHEAD};
 use std::io::IoSlice;
-use units::Ecn;
+use units::{Ecn, Instant};
+
+/// What seals a packet, and when.
+pub(crate) type Seal<'a> = Option<(&'a mut Session, Instant)>;
 
 /// Packets of one size, the last of which may be smaller.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
+    /// Headers; of sealed packets all of them.
     headers: Vec<u8>,
     /// Where each packet's header ends, and what it carries.
     packets: Vec<(usize, Option<Inner>)>,
+    /// They are sealed: what they carry stands behind their headers.
+    is_sealed: bool,
     segment: usize,
     total: usize,
     ecn: Ecn,
@@ -20,17 +28,20 @@ pub(crate) struct Batch {
 
 impl Batch {
     /// Takes a packet; hands it back if it does not go with those that are here, which must then be
-    /// sent first.
+    /// sent first. One that cannot be sealed any more is dropped.
     pub(crate) fn push(
         &mut self,
         packet: &Packet,
         payload: Option<Inner>,
         ecn: Ecn,
+        seal: &mut Seal<'_>,
     ) -> Result<(), Option<Inner>> {
-        let is_first = self.packets.is_empty();
         let begin = self.headers.len();
-        if !is_first && (self.is_closed || ecn != self.ecn || self.packets.len() == MAX_SEGMENTS) {
+        if !self.takes(ecn, seal.is_some()) {
             return Err(payload);
+        }
+        if seal.is_some() {
+            self.headers.extend_from_slice(&[0; DATA_HEADER_LEN]);
         }
         if encode(packet, &mut self.headers).is_err() {
             // no packet of ours is too long for its header; a packet to a peer that requests one is dropped
@@ -38,18 +49,59 @@ impl Batch {
             return Ok(());
         }
         let data = payload.as_ref().map_or(0, |inner| inner.0.len());
-        let length = self.headers.len() - begin + data;
-        if is_first {
-            self.segment = length;
-            self.ecn = ecn;
-        } else if length > self.segment || self.total + length > MAX_BYTES {
+        let tag = if seal.is_some() {
+            DATA_OVERHEAD - DATA_HEADER_LEN
+        } else {
+            0
+        };
+        let length = self.headers.len() - begin + data + tag;
+        if !self.has_room(length) {
             self.headers.truncate(begin);
             return Err(payload);
+        }
+        if let Some((session, now)) = seal {
+            let data = payload.as_ref().map_or(&[][..], |inner| &inner.0);
+            self.headers.extend_from_slice(data);
+            if session.seal(*now, &mut self.headers, begin).is_err() {
+                self.headers.truncate(begin);
+                return Ok(());
+            }
+        }
+        self.append(length, payload, ecn, seal.is_some());
+        Ok(())
+    }
+
+    /// Takes a datagram as it is. False if it does not go with those that are here.
+    pub(crate) fn push_bytes(&mut self, datagram: &[u8]) -> bool {
+        if !self.takes(Ecn::NotEct, true) || !self.has_room(datagram.len()) {
+            return false;
+        }
+        self.headers.extend_from_slice(datagram);
+        self.append(datagram.len(), None, Ecn::NotEct, true);
+        true
+    }
+
+    fn takes(&self, ecn: Ecn, is_sealed: bool) -> bool {
+        self.packets.is_empty()
+            || !self.is_closed
+                && ecn == self.ecn
+                && is_sealed == self.is_sealed
+                && self.packets.len() < MAX_SEGMENTS
+    }
+
+    fn has_room(&self, length: usize) -> bool {
+        self.packets.is_empty() || length <= self.segment && self.total + length <= MAX_BYTES
+    }
+
+    fn append(&mut self, length: usize, payload: Option<Inner>, ecn: Ecn, is_sealed: bool) {
+        if self.packets.is_empty() {
+            self.segment = length;
+            self.ecn = ecn;
+            self.is_sealed = is_sealed;
         }
         self.is_closed = length < self.segment;
         self.total += length;
         self.packets.push((self.headers.len(), payload));
-        Ok(())
     }
 
     /// True if there is nothing to send.
@@ -80,6 +132,9 @@ impl Batch {
 
     /// The pieces of all packets.
     pub(crate) fn with_pieces<T>(&self, send: impl FnOnce(&[IoSlice<'_>]) -> T) -> T {
+        if self.is_sealed {
+            return send(&[IoSlice::new(&self.headers)]);
+        }
         let mut pieces = [IoSlice::new(&[]); 2 * MAX_SEGMENTS];
         let mut used = 0;
         let mut begin = 0;
@@ -99,7 +154,8 @@ impl Batch {
     pub(crate) fn each(&self, mut send: impl FnMut(&[u8], &[u8])) {
         let mut begin = 0;
         for (end, payload) in &self.packets {
-            let data = payload.as_ref().map_or(&[][..], |inner| &inner.0);
+            let inner = payload.as_ref().filter(|_| !self.is_sealed);
+            let data = inner.map_or(&[][..], |inner| &inner.0);
             send(&self.headers[begin..*end], data);
             begin = *end;
         }
@@ -142,7 +198,7 @@ mod tests {
     fn packets_of_one_size_go_together_and_a_smaller_one_ends() {
         let mut batch = Batch::default();
         let mut push = |seq, length, ecn| {
-            let result = batch.push(&packet(seq), inner(length), ecn);
+            let result = batch.push(&packet(seq), inner(length), ecn, &mut None);
             result.map_err(|back| back.map(|inner| inner.0.len()))
         };
         assert_eq!(push(1, 1_400, Ecn::Ect0), Ok(()));
@@ -169,7 +225,7 @@ mod tests {
         assert_eq!(lengths, [1_400, 1_400, 100]);
         batch.clear();
         assert!(batch.is_empty());
-        assert!(batch.push(&packet(9), None, Ecn::NotEct).is_ok());
+        assert!(batch.push(&packet(9), None, Ecn::NotEct, &mut None).is_ok());
         assert_eq!(batch.segment(), None);
     }
 
@@ -178,7 +234,7 @@ mod tests {
         let mut batch = Batch::default();
         let mut count = 0;
         while batch
-            .push(&packet(count), inner(1_400), Ecn::NotEct)
+            .push(&packet(count), inner(1_400), Ecn::NotEct, &mut None)
             .is_ok()
         {
             count += 1;
@@ -186,9 +242,103 @@ mod tests {
         assert_eq!(count, 65_507 / 1_428);
         let mut small = Batch::default();
         let mut count = 0;
-        while small.push(&packet(count), inner(60), Ecn::NotEct).is_ok() {
+        while small
+            .push(&packet(count), inner(60), Ecn::NotEct, &mut None)
+            .is_ok()
+        {
             count += 1;
         }
         assert_eq!(count, MAX_SEGMENTS as u64);
+    }
+
+    /// Both ends of a session, after a handshake.
+    fn ends() -> (secrecy::Initiator, secrecy::Responder) {
+        use crate::random::System;
+        use secrecy::{Algorithms, Channel, Limits, LinkId, Local, PrivateKey, SharedSecret};
+        let (client, server) = (
+            PrivateKey::from_bytes([1; 32]),
+            PrivateKey::from_bytes([2; 32]),
+        );
+        let config = secrecy::ResponderConfig {
+            clients: vec![secrecy::Client {
+                key: client.public(),
+                shared: SharedSecret::default(),
+            }],
+            key: server.clone(),
+            algorithms: Algorithms::new(true),
+            limits: Limits::default(),
+        };
+        let local = Local {
+            key: client,
+            server: server.public(),
+            shared: SharedSecret::default(),
+            algorithms: Algorithms::new(true),
+            limits: Limits::default(),
+        };
+        let mut client = secrecy::Initiator::new(std::sync::Arc::new(local));
+        let mut server = secrecy::Responder::new(config, &[3; 32], LinkId(1));
+        let now = Instant::ZERO;
+        while let Some(mut out) = client.poll_transmit(now, &mut System) {
+            let from = std::net::SocketAddr::from(([192, 0, 2, 1], 5));
+            let got = server.receive(now, Channel::Datagrams, from, &mut out, &mut System);
+            if let Some(mut answer) = got.expect("accepted").answer {
+                client.receive(now, &mut answer).expect("accepted");
+            }
+        }
+        (client, server)
+    }
+
+    /// What is sealed has no byte of what was put in, is cut where a packet begins, and opens as it was.
+    #[test]
+    fn sealed_packets_go_together_and_open_as_they_were() {
+        use secrecy::Channel;
+        let (mut client, mut server) = ends();
+        let mut batch = Batch::default();
+        for (seq, length) in [(1, 1_400), (2, 1_400), (3, 100)] {
+            let mut seal = client.session().map(|session| (session, Instant::ZERO));
+            let pushed = batch.push(&packet(seq), inner(length), Ecn::Ect0, &mut seal);
+            assert!(pushed.is_ok(), "{seq}");
+        }
+        let mut seal = client.session().map(|session| (session, Instant::ZERO));
+        let pushed = batch.push(&packet(4), inner(100), Ecn::Ect0, &mut seal);
+        assert!(pushed.is_err(), "after the last");
+        let pushed = batch.push(&packet(4), None, Ecn::Ect0, &mut None);
+        assert!(pushed.is_err(), "not sealed");
+        assert!(!batch.push_bytes(b"handshake"), "another mark");
+        let largest = batch.largest().expect("what it carries");
+        assert_eq!(largest.0.len(), 1_400);
+        let size = usize::from(batch.segment().expect("several"));
+        let bytes = batch.with_pieces(|pieces| {
+            assert_eq!(pieces.len(), 1);
+            pieces[0].to_vec()
+        });
+        assert!(!bytes.windows(8).any(|part| part == [7; 8]));
+        let mut one_by_one = Vec::new();
+        batch.each(|header, data| {
+            assert!(data.is_empty());
+            one_by_one.extend_from_slice(header);
+        });
+        assert_eq!(one_by_one, bytes);
+        let from = std::net::SocketAddr::from(([192, 0, 2, 1], 5));
+        let mut lengths = Vec::new();
+        for chunk in bytes.chunks(size) {
+            let mut data = chunk.to_vec();
+            let mut none = || None;
+            let got = server
+                .receive(
+                    Instant::ZERO,
+                    Channel::Datagrams,
+                    from,
+                    &mut data,
+                    &mut none,
+                )
+                .expect("accepted");
+            let plain = &data[got.data.expect("a packet").1];
+            let (_, header) = decode(plain).expect("a packet");
+            assert!(plain[header..].iter().all(|byte| *byte == 7));
+            lengths.push(plain.len() - header);
+            assert_eq!(chunk.len(), plain.len() + DATA_OVERHEAD);
+        }
+        assert_eq!(lengths, [1_400, 1_400, 100]);
     }
 }

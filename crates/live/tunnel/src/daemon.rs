@@ -103,7 +103,10 @@ pub fn run(start: &Start) -> Result<(), TunnelError> {
             go(poller, waker, received, inside, client)
         }
         End::Server(end) => {
-            let mtu = config.tun.mtu.unwrap_or(limits::USUAL_MTU);
+            let mtu = config
+                .tun
+                .mtu
+                .unwrap_or(limits::usual_mtu(config.encryption));
             let server = Server::new(config.clone(), mtu, &poller)?;
             let inside = Inside::open(&config.tun, mtu)?;
             let _metrics = serve(start, &handle, signals, shown)?;

@@ -1,10 +1,12 @@
-//! Keys that both ends have, in files that only their owner may read.
+//! Keys in files that only their owner may read: private keys of X25519, and secrets that both ends have.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use secrecy::{PrivateKey, PublicKey};
 use std::fmt;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
+use std::str::FromStr;
 
 /// Bytes of a new key.
 const BYTES: usize = 32;
@@ -49,6 +51,21 @@ pub enum KeyError {
         /// Its path.
         path: String,
     },
+    /// What it holds is no private key.
+    #[error(
+        "the key file {path} holds no private key: expected one line of base64, 32 bytes decoded, as `brimful tunnel \
+         key` writes it"
+    )]
+    PrivateContent {
+        /// Its path.
+        path: String,
+    },
+    /// A public key with which no secret can be agreed on.
+    #[error("the public key of {of} is no key: nothing secret can be agreed on with it")]
+    Public {
+        /// Whose it is.
+        of: String,
+    },
 }
 
 impl Key {
@@ -62,31 +79,11 @@ impl Key {
     /// # Errors
     /// [`KeyError`]; what the file holds is in no message.
     pub fn load(path: &Path) -> Result<Self, KeyError> {
-        let shown = || path.display().to_string();
-        let file = |error: std::io::Error| KeyError::File {
-            path: shown(),
-            error: match error.kind() {
-                std::io::ErrorKind::NotFound => std::io::Error::other(format!(
-                    "{error}; `brimful tunnel key {}` makes one, for both ends",
-                    shown()
-                )),
-                _ => error,
-            },
-        };
-        let mode = std::fs::metadata(path).map_err(file)?.permissions().mode() & 0o7777;
-        if mode & 0o077 != 0 {
-            return Err(KeyError::Open {
-                path: shown(),
-                mode,
-            });
-        }
-        let text = std::fs::read(path).map_err(file)?;
-        STANDARD
-            .decode(text.trim_ascii())
-            .ok()
-            .filter(|bytes| ALLOWED.contains(&bytes.len()))
-            .map(Self)
-            .ok_or_else(|| KeyError::Content { path: shown() })
+        let bytes = read(path, "brimful tunnel key --shared")?;
+        let bytes = bytes.filter(|bytes| ALLOWED.contains(&bytes.len()));
+        bytes.map(Self).ok_or_else(|| KeyError::Content {
+            path: path.display().to_string(),
+        })
     }
 
     /// Makes a new key and writes it to a new file that only its owner may read. A file that cannot be written
@@ -95,27 +92,122 @@ impl Key {
     /// # Errors
     /// The file is there already, or cannot be written.
     pub fn write_new(path: &Path) -> Result<(), KeyError> {
-        use std::io::Write;
-        let file = |error| KeyError::File {
-            path: path.display().to_string(),
-            error,
-        };
-        let mut bytes = [0; BYTES];
-        crate::random::fill(&mut bytes).map_err(file)?;
-        let mut to = std::fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(path)
-            .map_err(file)?;
-        let written = to
-            .write_all(format!("{}\n", STANDARD.encode(bytes)).as_bytes())
-            .and_then(|()| to.sync_all());
-        if written.is_err() {
-            let _ = std::fs::remove_file(path);
-        }
-        written.map_err(file)
+        write(path, &draw(path)?)
     }
+}
+
+/// The private key of an end, by X25519. It is never printed but on request.
+#[derive(Clone, Debug)]
+pub struct StaticKey(pub(crate) PrivateKey);
+
+impl StaticKey {
+    /// Makes a new one.
+    ///
+    /// # Errors
+    /// There is no randomness.
+    pub fn new() -> Result<Self, KeyError> {
+        Ok(Self(PrivateKey::from_bytes(draw(Path::new("a new key"))?)))
+    }
+
+    /// Reads one: one line of base64.
+    ///
+    /// # Errors
+    /// [`KeyError`]; what the file holds is in no message.
+    pub fn load(path: &Path) -> Result<Self, KeyError> {
+        let bytes = read(path, "brimful tunnel key")?;
+        let bytes = bytes.and_then(|bytes| bytes.try_into().ok());
+        let bytes = bytes.ok_or_else(|| KeyError::PrivateContent {
+            path: path.display().to_string(),
+        })?;
+        Ok(Self(PrivateKey::from_bytes(bytes)))
+    }
+
+    /// Writes it to a new file that only its owner may read. A file that cannot be written whole is removed.
+    ///
+    /// # Errors
+    /// The file is there already, or cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), KeyError> {
+        write(path, &*self.0.bytes())
+    }
+
+    /// The private key, as a file has it.
+    pub fn secret_text(&self) -> String {
+        STANDARD.encode(*self.0.bytes())
+    }
+
+    /// The public key, as configurations have it.
+    pub fn public_text(&self) -> String {
+        STANDARD.encode(self.0.public().bytes())
+    }
+}
+
+/// A public key, as configurations have it: base64 of 32 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PublicKeyText(pub(crate) PublicKey);
+
+impl FromStr for PublicKeyText {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let bytes = STANDARD.decode(text).ok();
+        let bytes: Option<[u8; 32]> = bytes.and_then(|bytes| bytes.try_into().ok());
+        let error =
+            "expected a public key, which `brimful tunnel key` prints: 44 characters of base64";
+        let bytes = bytes.ok_or_else(|| error.to_owned())?;
+        Ok(Self(PublicKey::from_bytes(bytes)))
+    }
+}
+
+fn draw(path: &Path) -> Result<[u8; BYTES], KeyError> {
+    let mut bytes = [0; BYTES];
+    crate::random::fill(&mut bytes).map_err(|error| KeyError::File {
+        path: path.display().to_string(),
+        error,
+    })?;
+    Ok(bytes)
+}
+
+/// What a key file holds; none if that is no base64.
+fn read(path: &Path, maker: &str) -> Result<Option<Vec<u8>>, KeyError> {
+    let shown = || path.display().to_string();
+    let file = |error: std::io::Error| KeyError::File {
+        path: shown(),
+        error: match error.kind() {
+            std::io::ErrorKind::NotFound => {
+                std::io::Error::other(format!("{error}; `{maker} {}` makes one", shown()))
+            }
+            _ => error,
+        },
+    };
+    let mode = std::fs::metadata(path).map_err(file)?.permissions().mode() & 0o7777;
+    if mode & 0o077 != 0 {
+        return Err(KeyError::Open {
+            path: shown(),
+            mode,
+        });
+    }
+    let text = std::fs::read(path).map_err(file)?;
+    Ok(STANDARD.decode(text.trim_ascii()).ok())
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), KeyError> {
+    use std::io::Write;
+    let file = |error| KeyError::File {
+        path: path.display().to_string(),
+        error,
+    };
+    let mut to = std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+        .map_err(file)?;
+    let written = to
+        .write_all(format!("{}\n", STANDARD.encode(bytes)).as_bytes())
+        .and_then(|()| to.sync_all());
+    if written.is_err() {
+        let _ = std::fs::remove_file(path);
+    }
+    written.map_err(file)
 }
 
 #[cfg(test)]
@@ -154,5 +246,30 @@ mod tests {
             error.contains("no key") && !error.contains("c2hvcnQ"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_private_key_is_written_read_and_has_a_public_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("key");
+        let key = StaticKey::new().expect("a key");
+        key.write(&path).expect("written");
+        let mode = std::fs::metadata(&path)
+            .expect("there")
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let again = StaticKey::load(&path).expect("a key");
+        assert_eq!(again.public_text(), key.public_text());
+        assert!(!format!("{key:?}").contains(&key.secret_text()));
+        let public: PublicKeyText = key.public_text().parse().expect("a public key");
+        assert_eq!(public.0, key.0.public());
+        assert!("c2hvcnQ=".parse::<PublicKeyText>().is_err());
+        std::fs::write(&path, "MDEyMzQ1Njc4OWFiY2RlZg==").expect("written");
+        let error = StaticKey::load(&path).expect_err("16 bytes").to_string();
+        assert!(error.contains("no private key"), "{error}");
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).expect("set");
+        let error = StaticKey::load(&path).expect_err("open").to_string();
+        assert!(error.contains("chmod 600"), "{error}");
     }
 }

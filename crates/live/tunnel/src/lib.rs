@@ -8,8 +8,10 @@
 //! One thread moves packets; it sleeps until a descriptor or the clock wakes it. Others answer the
 //! admin socket and `/metrics`.
 //!
-//! What this crate is *not*: it decides nothing about paths, windows or order; `multipath` does. It
-//! encrypts nothing.
+//! What a path carries is sealed by `secrecy` (UDP: each datagram, TCP: each frame), unless `encryption = "none"`.
+//!
+//! What this crate is *not*: it decides nothing about paths, windows or order (`multipath` does), nor about keys and
+//! handshakes (`secrecy` does).
 
 mod admin;
 mod arena;
@@ -32,6 +34,7 @@ mod pending;
 mod poller;
 mod radio;
 mod random;
+mod sealing;
 mod server;
 mod status;
 mod stream;
@@ -43,13 +46,13 @@ pub use self::daemon::{Start, run};
 pub use admin::{check_request, request};
 pub use client::count_notices;
 pub use config::{
-    ClientConfig, ClientEnd, Config, ConfigError, End, InterfaceAddress, Network, PORT,
+    ClientConfig, ClientEnd, Config, ConfigError, Encryption, End, InterfaceAddress, Network, PORT,
     ParseInterfaceAddressError, PathConfig, Role, ServerConfig, TunConfig,
 };
 pub use error::TunnelError;
 pub use frames::split_frames;
 pub use inner::check_inner;
-pub use key::{Key, KeyError};
+pub use key::{Key, KeyError, PublicKeyText, StaticKey};
 pub use metrics::metrics_status;
 pub use multipath::client::Supervision;
 pub use multipath::scheduler;

@@ -1,27 +1,34 @@
 //! What the tunnel is made with: sizes, times, and the core's configuration from ours.
 
-use crate::config::Config;
-use crate::error::TunnelError;
+use crate::config::{Config, Encryption};
 use crate::inner::MIN_MTU;
-use crate::key::Key;
-use multipath::auth::PreSharedKey;
 use multipath::tunnel::{Carrier, TunnelConfig};
-use std::io;
 
 /// Bytes that a packet's DCCP header takes on a path at most, beside one full packet inside: the
 /// header itself (16), its number in the connection (9), and now and then a round-trip time (12) or
 /// a priority (4), in words of four.
-pub(crate) const OVERHEAD: usize = 48;
-/// Largest packet inside where nothing is known of the paths: Ethernet's 1,500 over IPv6.
-pub(crate) const USUAL_MTU: usize = 1_500 - 48 - OVERHEAD;
+const OVERHEAD: usize = 48;
 /// Congestion control of a server's TCP connections.
 pub(crate) const STREAM_CONTROLLER: &str = "cubic";
 
+/// Bytes that a packet takes beside what it carries: of DCCP at most, and of what seals it.
+pub(crate) fn overhead(encryption: Encryption) -> usize {
+    match encryption {
+        Encryption::On => OVERHEAD + secrecy::message::DATA_OVERHEAD,
+        Encryption::None => OVERHEAD,
+    }
+}
+
+/// Largest packet inside where nothing is known of the paths: Ethernet's 1,500 over IPv6.
+pub(crate) fn usual_mtu(encryption: Encryption) -> usize {
+    1_500 - 48 - overhead(encryption)
+}
+
 /// Largest packet inside that a path of this MTU takes.
-pub(crate) fn inner_mtu(path_mtu: usize, is_ipv6: bool) -> usize {
+pub(crate) fn inner_mtu(path_mtu: usize, is_ipv6: bool, encryption: Encryption) -> usize {
     let outer = if is_ipv6 { 48 } else { 28 };
     path_mtu
-        .saturating_sub(outer + OVERHEAD)
+        .saturating_sub(outer + overhead(encryption))
         .clamp(MIN_MTU, 65_000)
 }
 
@@ -31,12 +38,6 @@ pub(crate) fn tunnel_config(config: &Config, mtu: usize) -> TunnelConfig {
         mtu,
         ..config.connection.clone()
     }
-}
-
-/// The core's key of ours.
-pub(crate) fn pre_shared(key: &Key) -> Result<PreSharedKey, TunnelError> {
-    PreSharedKey::new(key.bytes())
-        .map_err(|error| TunnelError::system("a key", io::Error::other(error)))
 }
 
 /// The core's name of a path's controller. A TCP connection has the kernel's, and the core needs
@@ -53,8 +54,12 @@ mod tests {
 
     #[test]
     fn what_fits_inside() {
-        assert_eq!(inner_mtu(1_500, false), 1_424);
-        assert_eq!(inner_mtu(1_500, true), USUAL_MTU);
-        assert_eq!(inner_mtu(600, false), MIN_MTU, "IPv6 needs it");
+        let plain = Encryption::None;
+        assert_eq!(inner_mtu(1_500, false, plain), 1_424);
+        assert_eq!(inner_mtu(1_500, true, plain), usual_mtu(plain));
+        assert_eq!(inner_mtu(600, false, plain), MIN_MTU, "IPv6 needs it");
+        let sealed = Encryption::On;
+        assert_eq!(inner_mtu(1_500, false, sealed), 1_424 - 28);
+        assert_eq!(inner_mtu(1_500, true, sealed), usual_mtu(sealed));
     }
 }

@@ -1,7 +1,7 @@
 //! What carries the packets of one path: datagrams of a socket, or a TCP connection.
 
 use crate::arena::Arena;
-use crate::batch::Batch;
+use crate::batch::{Batch, Seal};
 use crate::inner::Inner;
 use crate::stream::Stream;
 use crate::udp::{MAX_BYTES, Outgoing, UdpSocket};
@@ -12,6 +12,7 @@ use serde::Serialize;
 use std::cell::RefCell;
 use std::io::{self, ErrorKind, IoSlice};
 use std::net::{IpAddr, SocketAddr};
+use std::ops::Range;
 use std::rc::Rc;
 use units::Ecn;
 
@@ -76,17 +77,25 @@ impl Link {
     }
 
     /// Takes a packet, which leaves at the latest with [`Self::flush`].
-    pub(crate) fn push(&mut self, transmit: Transmit<Inner>) {
+    pub(crate) fn push(&mut self, transmit: Transmit<Inner>, mut seal: Seal<'_>) {
         let Transmit {
             packet,
             payload,
             ecn,
             ..
         } = transmit;
-        if let Err(payload) = self.batch.push(&packet, payload, ecn) {
+        if let Err(payload) = self.batch.push(&packet, payload, ecn, &mut seal) {
             self.flush();
             // an empty batch takes everything
-            let _ = self.batch.push(&packet, payload, ecn);
+            let _ = self.batch.push(&packet, payload, ecn, &mut seal);
+        }
+    }
+
+    /// Takes a datagram of a handshake.
+    pub(crate) fn push_bytes(&mut self, datagram: &[u8]) {
+        if !self.batch.push_bytes(datagram) {
+            self.flush();
+            self.batch.push_bytes(datagram);
         }
     }
 
@@ -173,6 +182,16 @@ pub(crate) struct Arrived {
     pub(crate) ecn: Ecn,
 }
 
+/// What came in a datagram, and by what.
+#[derive(Debug)]
+pub(crate) struct Incoming {
+    pub(crate) from: SocketAddr,
+    pub(crate) to: Option<IpAddr>,
+    /// The link that opened it; 0 if packets are not sealed.
+    pub(crate) link: u32,
+    pub(crate) arrived: Arrived,
+}
+
 /// Reads a packet. None if it is none.
 pub(crate) fn read_packet(data: &Bytes, ecn: Ecn) -> Option<Arrived> {
     let (packet, header) = decode(data).ok()?;
@@ -184,35 +203,52 @@ pub(crate) fn read_packet(data: &Bytes, ecn: Ecn) -> Option<Arrived> {
     })
 }
 
-/// Hands what has come to a socket to `take`: from whom, to which address, and the packet. Gives the
-/// number of datagrams that were none.
+/// Reads what has come to a socket. `open` is given each datagram, and from whom it is to which address: it opens it in its
+/// place, and answers by which link, and where in it the packet stands; none if it carries none. Gives the number of
+/// packets that were none.
 ///
 /// # Errors
-/// The kernel's: for a connected socket e.g. that the peer's host has no socket at that port.
+/// The kernel's: for a connected socket e.g. that the peer's host has no socket at that port. What came before is in
+/// `incoming` all the same.
 pub(crate) fn receive_datagrams(
     socket: &UdpSocket,
     arena: &mut Arena,
-    mut take: impl FnMut(SocketAddr, Option<IpAddr>, Arrived),
+    incoming: &mut Vec<Incoming>,
+    mut open: impl FnMut(SocketAddr, Option<IpAddr>, &mut [u8]) -> Option<(u32, Range<usize>)>,
 ) -> io::Result<u64> {
     let mut unreadable = 0;
+    let mut packets = Vec::new();
     for _ in 0..RECEIVES {
         let room = arena.room(MAX_BYTES + 1);
-        let incoming = match socket.receive(room) {
-            Ok(incoming) => incoming,
+        let got = match socket.receive(room) {
+            Ok(got) => got,
             Err(error) if error.kind() == ErrorKind::WouldBlock => break,
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
             Err(error) => return Err(error),
         };
-        let all = arena.take(incoming.length);
-        let ecn = Ecn::from_bits(incoming.ecn);
+        packets.clear();
         let mut begin = 0;
-        while begin < all.len() {
-            let end = (begin + incoming.segment).min(all.len());
-            match read_packet(&all.slice(begin..end), ecn) {
-                Some(arrived) => take(incoming.from, incoming.to, arrived),
+        for datagram in room[..got.length].chunks_mut(got.segment) {
+            let length = datagram.len();
+            if let Some((link, range)) = open(got.from, got.to, datagram)
+                && !range.is_empty()
+            {
+                packets.push((link, begin + range.start..begin + range.end));
+            }
+            begin += length;
+        }
+        let all = arena.take(got.length);
+        let ecn = Ecn::from_bits(got.ecn);
+        for (link, range) in packets.drain(..) {
+            match read_packet(&all.slice(range), ecn) {
+                Some(arrived) => incoming.push(Incoming {
+                    from: got.from,
+                    to: got.to,
+                    link,
+                    arrived,
+                }),
                 None => unreadable += 1,
             }
-            begin = end;
         }
     }
     Ok(unreadable)

@@ -52,7 +52,7 @@ type PathMetric = (
     fn(&PathStatus) -> Option<f64>,
 );
 
-const PATHS: [PathMetric; 15] = [
+const PATHS: [PathMetric; 17] = [
     ("path_up", "gauge", "1 while the path answers.", |p| {
         Some(f64::from(u8::from(p.state == "up")))
     }),
@@ -134,6 +134,18 @@ const PATHS: [PathMetric; 15] = [
         "Packets that the kernel did not take.",
         |p| Some(p.socket.refused as f64),
     ),
+    (
+        "path_encrypted",
+        "gauge",
+        "1 while its packets are encrypted.",
+        |p| Some(f64::from(u8::from(p.cipher.is_some()))),
+    ),
+    (
+        "path_sessions_total",
+        "counter",
+        "Keys that were agreed on, one after the other; of a client.",
+        |p| Some(p.sessions as f64),
+    ),
 ];
 
 fn page(status: &Status) -> String {
@@ -171,6 +183,16 @@ fn page(status: &Status) -> String {
             "moved_total",
             "Paths that moved to another address.",
             status.moved,
+        ),
+        (
+            "sessions_total",
+            "Sessions whose keys were used; of a server.",
+            status.sessions,
+        ),
+        (
+            "cookies_total",
+            "Handshakes that had to show under load that they receive at their address.",
+            status.cookies,
         ),
     ] {
         page.single(name, "counter", help, value);

@@ -1,6 +1,8 @@
 //! The server's side of the paths: it receives from any address, and assigns addresses to clients.
 
+mod datagrams;
 mod narrow;
+mod state;
 mod streams;
 
 use crate::arena::Arena;
@@ -8,21 +10,21 @@ use crate::config::{ClientConfig, Config, End, ServerConfig};
 use crate::error::TunnelError;
 use crate::inner::{self, Inner};
 use crate::inside::Inside;
-use crate::key::Key;
-use crate::link::{Link, Way, receive_datagrams};
+use crate::link::{Incoming, Link};
 use crate::packet_thread::{Change, FIRST, Outside};
 use crate::pending::Pending;
 use crate::poller::{Poller, Token};
 use crate::radio::{Counts, ReportsConfig, UeState};
-use crate::status::{ConnectionStatus, PathStatus, Status};
+use crate::sealing::{Keys, Refusals};
+use crate::status::Status;
 use crate::stream::Stream;
 use crate::udp::UdpSocket;
 use crate::{limits, random};
-use multipath::PathId;
 use multipath::packet::PathPriority;
 use multipath::provision::Builtin;
-use multipath::server::{self, ConnectionKey, Flow, ServerTransmit};
-use multipath::tunnel::{Event, PathConfig, Transmit};
+use multipath::server::{self, ConnectionKey, Flow};
+use multipath::tunnel::{Event, PathConfig};
+use secrecy::Responder;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -80,6 +82,10 @@ pub(crate) struct Server {
     radio_notified: u64,
     radio_unconnected: u64,
     is_ending: bool,
+    /// Sessions; none without encryption.
+    secrecy: Option<Responder>,
+    refusals: Refusals,
+    incoming: Vec<Incoming>,
 }
 
 impl Server {
@@ -88,20 +94,16 @@ impl Server {
         let End::Server(end) = config.end.clone() else {
             return Err(TunnelError::system("a server", io::ErrorKind::InvalidInput));
         };
-        let shared = end
-            .clients
-            .iter()
-            .map(|client| limits::pre_shared(&Key::load(&client.key_file)?))
-            .collect::<Result<Vec<_>, TunnelError>>()?;
+        let keys = Keys::load(&config)?;
         let core_config = server::ServerConfig {
             tunnel: limits::tunnel_config(&config, mtu),
             path: PathConfig {
                 controller: limits::controller(&end.controller),
                 priority: PathPriority::from_bits(15),
-                packet_size: Bytes::new((mtu + limits::OVERHEAD) as u64),
+                packet_size: Bytes::new((mtu + limits::overhead(config.encryption)) as u64),
                 ..PathConfig::default()
             },
-            shared,
+            shared: keys.shared.clone(),
             connections: end.clients.len() * 4 + end.half_open,
             half_open: end.half_open,
         };
@@ -131,6 +133,9 @@ impl Server {
             radio_notified: 0,
             radio_unconnected: 0,
             is_ending: false,
+            secrecy: keys.responder()?,
+            refusals: Refusals::default(),
+            incoming: Vec::new(),
             config,
         };
         server.listen(&end, poller)?;
@@ -167,35 +172,6 @@ impl Server {
     fn token(&mut self) -> Token {
         self.next_token += 1;
         Token(self.next_token - 1)
-    }
-
-    fn on_datagrams(&mut self, now: Instant, token: Token, socket: &Rc<UdpSocket>) {
-        let (core, links) = (&mut self.core, &mut self.links);
-        let result = receive_datagrams(socket, &mut self.arena, |remote, to, arrived| {
-            let flow = Flow {
-                socket: token.0 as u32,
-                remote,
-            };
-            let ecn = arrived.ecn;
-            let known = core.receive(now, flow, &arrived.packet, arrived.payload, ecn);
-            if known.is_some() {
-                links
-                    .entry(flow)
-                    .or_insert_with(|| link(socket, remote, to));
-            } else {
-                // an answer to an unknown peer goes out from the address that was addressed, and nothing is kept of it
-                while let Some(out) = core.poll_answer() {
-                    let mut link = link(socket, remote, to);
-                    link.push(transmit(out));
-                    link.flush();
-                }
-            }
-        });
-        match result {
-            Ok(unreadable) => self.unreadable += unreadable,
-            // what ICMP reports of one peer is no fault of the socket
-            Err(error) => tracing::debug!(%error, "receiving"),
-        }
     }
 
     /// The client that an address is of.
@@ -256,59 +232,9 @@ impl Server {
     fn transmit(&mut self, now: Instant, poller: &Poller) {
         self.report_streams(now);
         while let Some(out) = self.core.poll_transmit(now) {
-            self.push(out);
+            self.push(now, out);
         }
         self.flush(poller);
-    }
-
-    /// What answers packets of no connection leaves at once.
-    fn send_answers(&mut self) {
-        while let Some(out) = self.core.poll_answer() {
-            if let Some(link) = self.links.get_mut(&out.flow) {
-                link.push(transmit(out));
-                link.flush();
-            }
-        }
-    }
-
-    fn push(&mut self, out: ServerTransmit<Inner>) {
-        // a flow whose socket is gone loses what it sends
-        let flow = out.flow;
-        if let Some(link) = self.links.get_mut(&flow) {
-            link.push(transmit(out));
-            self.mark_busy(flow);
-        }
-    }
-
-    fn mark_busy(&mut self, flow: Flow) {
-        if let Some(link) = self.links.get_mut(&flow)
-            && !link.is_busy
-        {
-            link.is_busy = true;
-            self.busy.push(flow);
-        }
-    }
-
-    /// Flushes the links that packets were pushed to: idle ones cost nothing.
-    fn flush(&mut self, poller: &Poller) {
-        for flow in self.busy.drain(..) {
-            let Some(link) = self.links.get_mut(&flow) else {
-                continue;
-            };
-            link.is_busy = false;
-            link.flush();
-            if std::mem::take(&mut link.is_too_big) {
-                self.narrow.push(flow);
-            }
-            if let Way::Tcp(stream) = &link.way {
-                let mut stream = stream.borrow_mut();
-                let waits = stream.is_waiting();
-                let token = Token(u64::from(flow.socket));
-                if waits != stream.is_watched && poller.change(&*stream, token, waits).is_ok() {
-                    stream.is_watched = waits;
-                }
-            }
-        }
     }
 
     fn deliver(&mut self, now: Instant, inside: &mut Inside) {
@@ -331,35 +257,6 @@ impl Server {
                 }
             }
         }
-    }
-
-    fn status_of(
-        &mut self,
-        now: Instant,
-        key: ConnectionKey,
-        client: Option<usize>,
-    ) -> Option<ConnectionStatus> {
-        let flows: Vec<_> = (0..32).map(|i| self.core.flow(key, PathId(i))).collect();
-        let name = client.map_or("?", |index| self.clients[index].name.as_str());
-        let tunnel = self.core.tunnel(key)?;
-        let mut status =
-            ConnectionStatus::new(name.to_owned(), tunnel.is_established(), &tunnel.stats());
-        status.spoofed_packets = client.map_or(0, |index| self.spoofed[index]);
-        let paths: Vec<_> = tunnel.path_ids().collect();
-        for path in paths {
-            let stats = tunnel.path_stats(now, path);
-            let Some(flow) = flows[usize::from(path.0)] else {
-                continue;
-            };
-            let counters = self.links.get(&flow).map(|link| link.counters);
-            status.paths.push(PathStatus::new(
-                path.0.to_string(),
-                flow.remote.to_string(),
-                stats.as_ref(),
-                counters.unwrap_or_default(),
-            ));
-        }
-        Some(status)
     }
 }
 
@@ -417,6 +314,7 @@ impl Outside for Server {
         self.look_after_streams(now);
         self.resume_listeners(poller);
         self.refresh_streams(now);
+        self.forget_links(now);
         // links of flows that are no path's any more
         let core = &self.core;
         let sockets = &self.sockets;
@@ -435,31 +333,7 @@ impl Outside for Server {
     }
 
     fn status(&mut self, now: Instant, status: &mut Status) {
-        status.role = "server";
-        let keys: Vec<_> = self.core.connections().collect();
-        for (key, client) in keys {
-            status.connections.extend(self.status_of(now, key, client));
-        }
-        let counters = self.core.counters();
-        status.refused = BTreeMap::from([
-            ("unreadable", self.unreadable),
-            ("unroutable", self.unroutable),
-            ("handshake", counters.refused),
-            ("forgotten", counters.expired),
-            ("stranger", counters.strangers),
-            ("unverified", counters.unverified),
-            ("tcp-without-path", self.shed),
-            ("tcp-not-accepted", self.accept_pauses),
-        ]);
-        if self.reports_config().is_some() {
-            let mut reports = self.reports.by_outcome();
-            reports.insert("told", self.radio_notified);
-            reports.insert("unconnected", self.radio_unconnected);
-            status.reports = reports;
-            status.reports_connected = Some(self.reports.is_connected());
-        }
-        status.accepted = counters.accepted;
-        status.moved = counters.moved;
+        self.write_status(now, status);
     }
 
     fn change(&mut self, _now: Instant, change: Change) -> Result<String, String> {
@@ -511,22 +385,4 @@ impl Outside for Server {
         }
         keys.is_empty()
     }
-}
-
-/// As a link takes it, which is of one path.
-fn transmit(out: ServerTransmit<Inner>) -> Transmit<Inner> {
-    Transmit {
-        path: PathId(0),
-        packet: out.packet,
-        payload: out.payload,
-        ecn: out.ecn,
-    }
-}
-
-fn link(socket: &Rc<UdpSocket>, remote: SocketAddr, to: Option<IpAddr>) -> Link {
-    Link::new(Way::Udp {
-        socket: Rc::clone(socket),
-        to: Some(remote),
-        from: to,
-    })
 }

@@ -21,6 +21,9 @@ pub(crate) struct Status {
     pub(crate) moved: u64,
     /// What was refused before it belonged to a connection, by reason.
     pub(crate) refused: std::collections::BTreeMap<&'static str, u64>,
+    /// Sessions whose keys were used, and cookies that were asked back under load; 0 at a client, whose paths count.
+    pub(crate) sessions: u64,
+    pub(crate) cookies: u64,
     /// Changes of the network that concerned paths, by kind; empty at a server.
     pub(crate) network: std::collections::BTreeMap<&'static str, u64>,
     /// Radio reports, and UEs in them, by outcome; empty where none are read.
@@ -84,6 +87,10 @@ pub(crate) struct PathStatus {
     pub(crate) received_packets: u64,
     pub(crate) received_bytes: u64,
     pub(crate) invalid_packets: u64,
+    /// What its packets are sealed with; none: they are not, or there are no keys yet.
+    pub(crate) cipher: Option<&'static str>,
+    /// Keys that were agreed on, one after the other; 0 at a server, which counts them in all.
+    pub(crate) sessions: u64,
     pub(crate) socket: LinkCounters,
 }
 
@@ -103,6 +110,8 @@ impl Status {
             accepted: 0,
             moved: 0,
             refused: std::collections::BTreeMap::new(),
+            sessions: 0,
+            cookies: 0,
             network: std::collections::BTreeMap::new(),
             reports: std::collections::BTreeMap::new(),
             reports_connected: None,
@@ -167,6 +176,8 @@ impl PathStatus {
             received_packets: get(|s| s.counters.received.get()),
             received_bytes: get(|s| s.counters.received_bytes.get()),
             invalid_packets: get(|s| s.counters.invalid.get()),
+            cipher: None,
+            sessions: 0,
             socket,
         }
     }

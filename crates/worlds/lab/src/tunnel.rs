@@ -26,6 +26,8 @@ use units::Bytes;
 pub(crate) const REPORTS: &str = "tunnel-radio.sock";
 /// Port of the tunnel (RFC 6773 section 6).
 const PORT: u16 = 6_511;
+/// The papers' tunnel does not encrypt; both ends have a secret.
+const PLAIN: &str = "encryption = \"none\"\n";
 
 /// Paths of an experiment's tunnel; 0 without.
 pub(crate) fn paths(experiment: &Experiment) -> usize {
@@ -134,7 +136,7 @@ impl Tunnel {
         }
         let key = folder.path().join("tunnel.key");
         let made = Command::new(program)
-            .args(["tunnel", "key"])
+            .args(["tunnel", "key", "--shared"])
             .arg(&key)
             .output();
         let made = made.map_err(Error::system("run brimful tunnel key"))?;
@@ -251,7 +253,7 @@ fn server(spec: &TunnelSpec, folder: &Folder) -> String {
     };
     let (place, ue) = (folder.path().display(), names::ue_address(0));
     format!(
-        "listen = [{}]\n{controller}{}[[client]]\nname = \"ue\"\nkey-file = \"{place}/tunnel.key\"\n\
+        "listen = [{}]\n{PLAIN}{controller}{}[[client]]\nname = \"ue\"\nkey-file = \"{place}/tunnel.key\"\n\
          addresses = [\"{ue}/32\", \"{TUNNEL_GATEWAY}/32\"]\n{}{}",
         listen.join(", "),
         keys(spec),
@@ -284,7 +286,7 @@ fn radio(spec: &TunnelSpec, folder: &Folder) -> String {
 /// What `brimful tunnel client` is reported.
 fn client(spec: &TunnelSpec, folder: &Folder) -> String {
     let mut text = format!(
-        "key-file = \"{}/tunnel.key\"\n{}",
+        "{PLAIN}key-file = \"{}/tunnel.key\"\n{}",
         folder.path().display(),
         keys(spec)
     );

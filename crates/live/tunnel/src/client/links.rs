@@ -1,10 +1,17 @@
 //! The client's configured paths with their links.
 
 use crate::config::PathConfig;
+use crate::inner::Inner;
 use crate::link::{Link, Way};
 use crate::poller::{Poller, Token};
+use crate::random::System;
 use multipath::client::{ClientPathId, SendFault};
+use multipath::tunnel::Transmit;
+use secrecy::{Initiator, Local};
+use std::collections::VecDeque;
 use std::io;
+use std::sync::Arc;
+use units::Instant;
 
 /// A configured path.
 #[derive(Debug)]
@@ -16,7 +23,16 @@ pub(super) struct LivePath {
     pub(super) is_logged: bool,
     /// It is gone from the configuration, and goes with its link.
     pub(super) is_removed: bool,
+    /// What seals its packets; none if they are not sealed, or it was never opened.
+    pub(super) secrecy: Option<Initiator>,
+    /// Packets that wait for its first keys.
+    waiting: VecDeque<Transmit<Inner>>,
 }
+
+/// Packets that wait for keys at most; of more the oldest are lost.
+const MAX_WAITING: usize = 32;
+/// Inits without any answer before a warning.
+const SILENT_INITS: u32 = 4;
 
 /// A link, and what it is registered under.
 #[derive(Debug)]
@@ -32,6 +48,62 @@ impl LivePath {
             link: None,
             is_logged: false,
             is_removed: false,
+            secrecy: None,
+            waiting: VecDeque::new(),
+        }
+    }
+
+    /// A new link: over datagrams, keys outlast it.
+    pub(super) fn set_link(&mut self, now: Instant, link: LiveLink, local: Option<&Arc<Local>>) {
+        let is_stream = matches!(link.link.way, Way::Tcp(_));
+        match (&mut self.secrecy, local) {
+            (Some(secrecy), _) if !is_stream => secrecy.on_moved(now),
+            (secrecy, local) => {
+                *secrecy = local.map(|local| Initiator::new(Arc::clone(local)));
+                self.waiting.clear();
+            }
+        }
+        self.link = Some(link);
+        self.is_logged = false;
+    }
+
+    /// Takes a packet; a path whose link is gone loses what it sends, as on any dead way.
+    pub(super) fn push(&mut self, now: Instant, transmit: Transmit<Inner>) {
+        let Some(link) = &mut self.link else { return };
+        match &mut self.secrecy {
+            None => link.link.push(transmit, None),
+            Some(secrecy) if secrecy.is_ready(now) => {
+                let seal = secrecy.session().map(|session| (session, now));
+                link.link.push(transmit, seal);
+            }
+            Some(_) => {
+                if self.waiting.len() == MAX_WAITING {
+                    self.waiting.pop_front();
+                }
+                self.waiting.push_back(transmit);
+            }
+        }
+    }
+
+    /// What the handshake has to send, and what has waited for its keys.
+    pub(super) fn push_handshake(&mut self, now: Instant) {
+        let (Some(link), Some(secrecy)) = (&mut self.link, &mut self.secrecy) else {
+            return;
+        };
+        while let Some(datagram) = secrecy.poll_transmit(now, &mut System) {
+            link.link.push_bytes(&datagram);
+            if secrecy.unanswered_inits() == SILENT_INITS {
+                tracing::warn!(
+                    path = self.config.name,
+                    "no answer to the handshake: server-key, the client's public-key there, key-file and \
+                     encryption must match"
+                );
+            }
+        }
+        if secrecy.is_ready(now) {
+            for transmit in std::mem::take(&mut self.waiting) {
+                self.push(now, transmit);
+            }
         }
     }
 }
@@ -88,6 +160,12 @@ impl LivePaths {
             let link = path.as_mut()?.link.as_mut()?;
             Some((ClientPathId(index as u16), link))
         })
+    }
+
+    /// All that are opened.
+    pub(super) fn open_mut(&mut self) -> impl Iterator<Item = &mut LivePath> {
+        let all = self.0.iter_mut().flatten();
+        all.filter(|path| path.link.is_some())
     }
 
     /// The path whose link is registered under that.

@@ -4,6 +4,7 @@
 mod changes;
 mod links;
 mod network;
+mod receiving;
 
 pub use network::count_notices;
 
@@ -12,26 +13,28 @@ use crate::config::{ClientEnd, Config, End, PathConfig};
 use crate::error::TunnelError;
 use crate::inner::Inner;
 use crate::inside::Inside;
-use crate::key::Key;
-use crate::link::{Link, Way, read_packet, receive_datagrams};
+use crate::link::{Incoming, Link, Way};
 use crate::packet_thread::{Change, FIRST, Outside};
 use crate::poller::{Poller, Token};
 use crate::radio::UeState;
+use crate::sealing::{Keys, Refusals};
 use crate::status::{ConnectionStatus, PathStatus, Status};
 use crate::stream::Stream;
 use crate::udp::{self, UdpSocket};
 use crate::{limits, random};
-use links::{LiveLink, LivePaths, fault_of};
+use links::{LiveLink, LivePath, LivePaths, fault_of};
 use multipath::PathId;
 use multipath::client::{Action, ClientConfig, ClientEvent, ClientPathId};
 use multipath::packet::AddressId;
 use multipath::provision::Builtin;
 use multipath::tunnel::{self, Carrier, Transmit};
 use network::Network;
+use secrecy::Local;
 use std::cell::RefCell;
 use std::io;
 use std::rc::Rc;
-use units::{Bytes, Duration, Ecn, Instant, Packets};
+use std::sync::Arc;
+use units::{Bytes, Duration, Instant, Packets};
 
 /// The kernel's notices of the network.
 const NETWORK: Token = Token(FIRST);
@@ -49,6 +52,10 @@ pub(crate) struct Client {
     next_token: u64,
     is_ending: bool,
     unreadable: u64,
+    refusals: Refusals,
+    /// What paths' handshakes begin with; none without encryption.
+    local: Option<Arc<Local>>,
+    incoming: Vec<Incoming>,
     mtu: usize,
 }
 
@@ -62,9 +69,10 @@ impl Client {
         let seed = || random::seed().map_err(|e| TunnelError::system("no randomness", e));
         let provision = Builtin::new(&config.scheduler, seed()?)
             .map_err(|error| TunnelError::system("a scheduler", other(&error)))?;
+        let keys = Keys::load(&config)?;
         let core_config = ClientConfig {
             tunnel: limits::tunnel_config(&config, mtu),
-            shared: Some(limits::pre_shared(&Key::load(&end.key_file)?)?),
+            shared: keys.shared.first().cloned(),
             supervision: end.supervision,
             first_port: seed()? as u16,
         };
@@ -78,6 +86,9 @@ impl Client {
             next_token: NETWORK.0 + 1,
             is_ending: false,
             unreadable: 0,
+            refusals: Refusals::default(),
+            local: keys.local(),
+            incoming: Vec::new(),
             mtu,
             config,
         };
@@ -92,18 +103,20 @@ impl Client {
     /// set another.
     pub(crate) fn first_mtu(config: &Config) -> usize {
         let End::Client(end) = &config.end else {
-            return limits::USUAL_MTU;
+            return limits::usual_mtu(config.encryption);
         };
         let of = |path: &PathConfig| {
             let socket = UdpSocket::connected(&way(path), path.remote).ok()?;
             Some(limits::inner_mtu(
                 socket.path_mtu().ok()?,
                 path.remote.is_ipv6(),
+                config.encryption,
             ))
         };
         let datagrams = end.paths.iter().filter(|p| p.carrier == Carrier::Dccp);
         let min = datagrams.filter_map(of).min();
-        config.tun.mtu.unwrap_or(min.unwrap_or(limits::USUAL_MTU))
+        let usual = limits::usual_mtu(config.encryption);
+        config.tun.mtu.unwrap_or(min.unwrap_or(usual))
     }
 
     fn end(&self) -> Option<&ClientEnd> {
@@ -121,7 +134,7 @@ impl Client {
             priority: path.priority,
             // the core numbers addresses
             address: AddressId::default(),
-            packet_size: Bytes::new((self.mtu + limits::OVERHEAD) as u64),
+            packet_size: Bytes::new((self.mtu + limits::overhead(self.config.encryption)) as u64),
             lower_headers: Bytes::new(if path.remote.is_ipv6() { 48 } else { 28 }),
         }
     }
@@ -164,8 +177,10 @@ impl Client {
         match self.open_link(poller, &config) {
             Ok(link) => {
                 if let Some(path) = self.paths.get_mut(id) {
-                    path.link = Some(link);
-                    path.is_logged = false;
+                    if action == Action::Open(id) {
+                        path.secrecy = None;
+                    }
+                    path.set_link(now, link, self.local.as_ref());
                 }
                 self.core.on_opened(now, id);
             }
@@ -216,16 +231,18 @@ impl Client {
             }
         }
         while let Some(out) = self.core.poll_transmit(now) {
-            // a path whose link is gone loses what it sends, as on any dead way
-            let path = self.paths.get_mut(out.path);
-            if let Some(link) = path.and_then(|path| path.link.as_mut()) {
-                link.link.push(Transmit {
+            if let Some(path) = self.paths.get_mut(out.path) {
+                let transmit = Transmit {
                     path: PathId(0),
                     packet: out.packet,
                     payload: out.payload,
                     ecn: out.ecn,
-                });
+                };
+                path.push(now, transmit);
             }
+        }
+        for path in self.paths.open_mut() {
+            path.push_handshake(now);
         }
         for (id, error) in self.paths.flush(poller) {
             self.on_fault(now, id, &error);
@@ -255,40 +272,12 @@ impl Client {
             if let Way::Udp { socket, .. } = &link.link.way
                 && let Ok(mtu) = socket.path_mtu()
             {
-                let inner = limits::inner_mtu(mtu, socket.is_ipv6());
+                let inner = limits::inner_mtu(mtu, socket.is_ipv6(), self.config.encryption);
                 min = Some(min.map_or(inner, |min: usize| min.min(inner)));
             }
         }
         if let Some(mtu) = min {
             inside.set_mtu(mtu);
-        }
-    }
-
-    /// True if the link's TCP connection has ended.
-    fn on_readable(&mut self, now: Instant, id: ClientPathId) -> io::Result<bool> {
-        let path = self.paths.get(id);
-        let Some(link) = path.and_then(|path| path.link.as_ref()) else {
-            return Ok(false);
-        };
-        let core = &mut self.core;
-        match link.link.way.clone() {
-            Way::Udp { socket, .. } => {
-                self.unreadable += receive_datagrams(&socket, &mut self.arena, |_, _, arrived| {
-                    let ecn = arrived.ecn;
-                    core.receive(now, id, &arrived.packet, arrived.payload, ecn);
-                })?;
-                Ok(false)
-            }
-            Way::Tcp(stream) => {
-                stream.borrow().check()?;
-                let unreadable = &mut self.unreadable;
-                stream.borrow_mut().read(&mut self.arena, |data| {
-                    match read_packet(&data, Ecn::NotEct) {
-                        Some(got) => core.receive(now, id, &got.packet, got.payload, got.ecn),
-                        None => *unreadable += 1,
-                    }
-                })
-            }
         }
     }
 
@@ -336,7 +325,9 @@ impl Outside for Client {
         let has_stream = self.paths.links_mut().any(is_stream);
         let waits = has_stream && self.core.tunnel().stats().waiting > Packets::ZERO;
         let look = waits.then(|| now + POLL_INTERVAL);
-        [self.core.next_deadline(now), look]
+        let paths = self.paths.open_mut();
+        let handshakes = paths.filter_map(|path| path.secrecy.as_ref()?.next_deadline());
+        [self.core.next_deadline(now), look, handshakes.min()]
             .into_iter()
             .flatten()
             .min()
@@ -382,11 +373,16 @@ impl Outside for Client {
             let (name, remote) = (path.config.name.clone(), path.config.remote.to_string());
             let counters = path.link.as_ref().map(|link| link.link.counters);
             let counters = counters.unwrap_or_default();
-            own.paths
-                .push(PathStatus::new(name, remote, stats.as_ref(), counters));
+            let mut status = PathStatus::new(name, remote, stats.as_ref(), counters);
+            if let Some(secrecy) = &path.secrecy {
+                status.cipher = secrecy.current().map(|session| session.algorithm().name());
+                status.sessions = secrecy.established();
+            }
+            own.paths.push(status);
         }
         status.connections.push(own);
         status.refused.insert("unreadable", self.unreadable);
+        self.refusals.add_to(&mut status.refused);
         status.network.clone_from(&self.network.events);
     }
 

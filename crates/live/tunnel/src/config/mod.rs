@@ -5,6 +5,7 @@ mod read;
 pub use daemon::config::{ConfigError, Network};
 pub(crate) use read::parse_priority;
 
+use crate::key::PublicKeyText;
 use daemon::Log;
 use multipath::client::Supervision;
 use multipath::packet::PathPriority;
@@ -13,6 +14,7 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use units::Duration;
 
 /// Port of DCCP over UDP (RFC 6773 section 6).
 pub const PORT: u16 = 6_511;
@@ -34,6 +36,21 @@ impl Role {
             Self::Server => "server",
         }
     }
+}
+
+/// Whether packets are encrypted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Encryption {
+    /// They are, between ends that have each other's public key.
+    #[default]
+    On,
+    /// They are not; both ends have a shared key, which proves connections and joins.
+    None,
+}
+
+impl Encryption {
+    /// By name.
+    pub const NAMES: [(&str, Self); 2] = [("on", Self::On), ("none", Self::None)];
 }
 
 /// An address of the device with the length of its network, e.g. `10.99.0.2/24`.
@@ -107,8 +124,10 @@ pub struct PathConfig {
 pub struct ClientConfig {
     /// What it is called in the log, in metrics and in commands.
     pub name: String,
-    /// The key that both have.
-    pub key_file: PathBuf,
+    /// Its public key; there with [`Encryption::On`].
+    pub public_key: Option<PublicKeyText>,
+    /// The secret that both have; there with [`Encryption::None`].
+    pub key_file: Option<PathBuf>,
     /// Which addresses packets from it may have, and packets to which go to it.
     pub addresses: Vec<Network>,
 }
@@ -146,8 +165,10 @@ impl Default for ServerConfig {
 /// What only a client has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientEnd {
-    /// The key that it shares with the server.
-    pub key_file: PathBuf,
+    /// The server's public key; there with [`Encryption::On`].
+    pub server_key: Option<PublicKeyText>,
+    /// The secret that it shares with the server; there with [`Encryption::None`].
+    pub key_file: Option<PathBuf>,
     /// Its paths.
     pub paths: Vec<PathConfig>,
     /// When paths are opened again, and connections begun anew.
@@ -168,6 +189,12 @@ pub enum End {
 pub struct Config {
     /// What only this end has.
     pub end: End,
+    /// Whether packets are encrypted.
+    pub encryption: Encryption,
+    /// This end's private key; there with [`Encryption::On`].
+    pub private_key_file: Option<PathBuf>,
+    /// New keys are agreed on after so long.
+    pub rekey_after: Duration,
     /// The device.
     pub tun: TunConfig,
     /// Which path a packet takes: a name of [`multipath::scheduler::names`].
@@ -189,6 +216,9 @@ impl Config {
     pub fn new(end: End) -> Self {
         Self {
             end,
+            encryption: Encryption::default(),
+            private_key_file: None,
+            rekey_after: secrecy::Limits::default().rekey_after,
             tun: TunConfig {
                 name: "brimful0".to_owned(),
                 addresses: Vec::new(),
@@ -249,13 +279,7 @@ impl Config {
     /// # Errors
     /// The first that cannot.
     pub fn check_keys(&self) -> Result<(), crate::KeyError> {
-        match &self.end {
-            End::Client(client) => crate::Key::load(&client.key_file).map(drop),
-            End::Server(server) => server
-                .clients
-                .iter()
-                .try_for_each(|client| crate::Key::load(&client.key_file).map(drop)),
-        }
+        crate::sealing::Keys::load(self).map(drop)
     }
 }
 
@@ -279,7 +303,10 @@ impl PathConfig {
             lines.push(format!("interface = {name:?}"));
         }
         let remote = remote.map_or(String::new(), |remote| format!("remote = \"{remote}\"\n"));
-        let text = format!("key-file = \"/\"\n{remote}[[path]]\n{}\n", lines.join("\n"));
+        let text = format!(
+            "encryption = \"none\"\nkey-file = \"/\"\n{remote}[[path]]\n{}\n",
+            lines.join("\n")
+        );
         let config = Config::parse("path", &text, Role::Client).map_err(|e| e.to_string())?;
         match config.end {
             End::Client(ClientEnd { mut paths, .. }) if paths.len() == 1 => Ok(paths.remove(0)),

@@ -1,6 +1,8 @@
 //! From the text of a file to a [`Config`].
 
-use super::{ClientConfig, ClientEnd, Config, End, PathConfig, Role, ServerConfig};
+mod keys;
+
+use super::{ClientConfig, ClientEnd, Config, Encryption, End, PathConfig, Role, ServerConfig};
 use daemon::Log;
 use daemon::config::{ConfigError, Section, Span};
 use multipath::client::{Supervision, SupervisionError};
@@ -11,7 +13,6 @@ use multipath::tunnel::{self, BufferQueue, Carrier, Key, NEVER, Setting, TunnelC
 use recovery::Validation;
 use report_source::{read_addresses, read_source, read_ues};
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
 use std::str::FromStr;
 use tracing::Level;
 use units::{Duration, Packets};
@@ -46,11 +47,13 @@ pub(super) fn config(top: &mut Section<'_, '_>, role: Role) -> Result<Config, Co
         );
         return Err(top.fault_at(at, text));
     }
+    let keys = keys::read(top)?;
     let end = match role {
-        Role::Client => End::Client(client(top)?),
-        Role::Server => End::Server(server(top)?),
+        Role::Client => End::Client(client(top, keys.encryption)?),
+        Role::Server => End::Server(server(top, keys.encryption)?),
     };
     let mut config = Config::new(end);
+    keys.apply(&mut config);
     tun(top, &mut config)?;
     shared(top, &mut config)?;
     Ok(config)
@@ -195,8 +198,8 @@ fn optional(
     }
 }
 
-fn client(top: &mut Section<'_, '_>) -> Result<ClientEnd, ConfigError> {
-    let key_file = needed_path(top, "key-file")?;
+fn client(top: &mut Section<'_, '_>, encryption: Encryption) -> Result<ClientEnd, ConfigError> {
+    let (server_key, key_file) = keys::peer(top, "server-key", encryption)?;
     let remote = top.parsed::<SocketAddr>("remote")?;
     let mut paths: Vec<PathConfig> = Vec::new();
     for mut table in top.tables("path", "[[path]]")? {
@@ -214,6 +217,7 @@ fn client(top: &mut Section<'_, '_>) -> Result<ClientEnd, ConfigError> {
         }
         n if n > MAX_PATHS => Err(top.fault(format!("{n} paths; allowed are {MAX_PATHS}"))),
         _ => Ok(ClientEnd {
+            server_key,
             key_file,
             paths,
             supervision: supervision(top)?,
@@ -311,7 +315,7 @@ fn controller(table: &mut Section<'_, '_>, carrier: Carrier) -> Result<String, C
     }
 }
 
-fn server(top: &mut Section<'_, '_>) -> Result<ServerConfig, ConfigError> {
+fn server(top: &mut Section<'_, '_>, encryption: Encryption) -> Result<ServerConfig, ConfigError> {
     let listen = top.parsed_list::<SocketAddr>("listen")?;
     if listen.is_empty() {
         return Err(top.missing("listen", "[\"0.0.0.0:6511\", \"[::]:6511\"]"));
@@ -321,9 +325,11 @@ fn server(top: &mut Section<'_, '_>) -> Result<ServerConfig, ConfigError> {
     for mut table in top.tables("client", "[[client]]")? {
         let (name, at) = table.needed_text("name", "\"car\"")?;
         check_label(&table, &name, at)?;
+        let (public_key, key_file) = keys::peer(&mut table, "public-key", encryption)?;
         let client = ClientConfig {
             name,
-            key_file: needed_path(&mut table, "key-file")?,
+            public_key,
+            key_file,
             addresses: table.parsed_list("addresses")?,
         };
         if client.addresses.is_empty() {
@@ -332,6 +338,10 @@ fn server(top: &mut Section<'_, '_>) -> Result<ServerConfig, ConfigError> {
         for other in &clients {
             if other.name == client.name {
                 return Err(table.fault_at(at, format!("there are two clients {:?}", client.name)));
+            }
+            if client.public_key.is_some() && other.public_key == client.public_key {
+                let text = format!("public-key is that of the client {:?} too", other.name);
+                return Err(table.fault(text));
             }
             let shared = |a| other.addresses.iter().any(|b| b.overlaps(a));
             if let Some(address) = client.addresses.iter().find(|a| shared(a)) {
@@ -344,8 +354,8 @@ fn server(top: &mut Section<'_, '_>) -> Result<ServerConfig, ConfigError> {
     }
     if clients.is_empty() {
         return Err(top.fault(
-            "no client; for example [[client]] with name = \"car\", key-file = \
-             \"/etc/brimful/car.key\", addresses = [\"10.99.0.2/32\"]",
+            "no client; for example [[client]] with name = \"car\", public-key = \"...\", \
+             addresses = [\"10.99.0.2/32\"]",
         ));
     }
     let ServerConfig {
@@ -402,13 +412,6 @@ fn read_pending(
             })?;
     }
     Ok(())
-}
-
-fn needed_path(table: &mut Section<'_, '_>, key: &'static str) -> Result<PathBuf, ConfigError> {
-    Ok(table
-        .needed_text(key, "\"/etc/brimful/tunnel.key\"")?
-        .0
-        .into())
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! notified of what would fit there (RFC 1191, RFC 8201).
 
 use super::Server;
+use crate::config::Encryption;
 use crate::inside::Inside;
 use crate::limits;
 use crate::link::Way;
@@ -27,7 +28,7 @@ impl Server {
                 },
             ) = (packet, &link.way)
                 && inside.may_answer(second)
-                && let Some(mtu) = inner_mtu(*to, *from)
+                && let Some(mtu) = inner_mtu(*to, *from, self.config.encryption)
             {
                 inside.answer_too_big(&packet.0, mtu);
             }
@@ -36,12 +37,13 @@ impl Server {
 }
 
 /// Largest packet inside that the way from this address to a client takes, as the kernel has it.
-fn inner_mtu(to: SocketAddr, from: Option<IpAddr>) -> Option<usize> {
+fn inner_mtu(to: SocketAddr, from: Option<IpAddr>, encryption: Encryption) -> Option<usize> {
     let way = udp::Way {
         interface: None,
         local: from.filter(|from| !from.is_unspecified()),
     };
     // the server's socket has many peers, and the kernel's answer is of one
     let socket = UdpSocket::connected(&way, to).ok()?;
-    Some(limits::inner_mtu(socket.path_mtu().ok()?, to.is_ipv6()))
+    let mtu = socket.path_mtu().ok()?;
+    Some(limits::inner_mtu(mtu, to.is_ipv6(), encryption))
 }

@@ -1,9 +1,11 @@
 //! TCP connections of the server: accepted from any address, a client's once a path opens on them.
 
+use super::datagrams::{Opened, Opener};
 use super::{Server, Socket};
 use crate::limits;
 use crate::link::{Link, Way, read_packet};
 use crate::poller::{Poller, Token};
+use crate::sealing::{is_init, is_mismatch, open_frame};
 use crate::stream::Stream;
 use multipath::PathId;
 use multipath::server::{ConnectionKey, Flow};
@@ -12,6 +14,7 @@ use rustix::net::{
     AddressFamily, SocketFlags, SocketType, accept_with, bind, ipproto, listen, socket_with,
     sockopt,
 };
+use secrecy::Channel;
 use std::cell::RefCell;
 use std::io;
 use std::net::SocketAddr;
@@ -101,17 +104,46 @@ impl Server {
         let flow = stream_flow(token.0, *remote);
         let stream = Rc::clone(stream);
         let (core, unreadable) = (&mut self.core, &mut self.unreadable);
+        let is_sealed = self.secrecy.is_some();
+        let mut opener = Opener {
+            now,
+            secrecy: &mut self.secrecy,
+            refusals: &mut self.refusals,
+        };
+        // frames that are no part of a handshake
         let mut frames = 0;
+        let mut answers = Vec::new();
         let flushed = stream.borrow_mut().flush();
-        let read = stream.borrow_mut().read(&mut self.arena, |data| {
-            frames += 1;
-            match read_packet(&data, Ecn::NotEct) {
+        let read = stream.borrow_mut().read(&mut self.arena, |frame| {
+            let packet = if is_sealed || is_init(&frame) {
+                let channel = Channel::Stream(flow.socket);
+                let mut is_refused = true;
+                let packet = open_frame(&frame, |data| {
+                    let opened = opener.open(channel, flow.remote, data)?;
+                    is_refused = opened.packet.is_none() && is_mismatch_of(&opened);
+                    answers.extend(opened.answer);
+                    Some(opened.packet?.1)
+                });
+                frames += usize::from(is_refused || packet.is_some());
+                packet
+            } else {
+                frames += 1;
+                Some(frame)
+            };
+            let Some(packet) = packet else { return };
+            match read_packet(&packet, Ecn::NotEct) {
                 Some(got) => {
                     core.receive(now, flow, &got.packet, got.payload, got.ecn);
                 }
                 None => *unreadable += 1,
             }
         });
+        if let Some(link) = self.links.get_mut(&flow) {
+            for answer in answers {
+                link.push_bytes(&answer);
+                link.flush();
+            }
+        }
         if stream.borrow().needs_watching() {
             self.mark_busy(flow);
         }
@@ -123,7 +155,7 @@ impl Server {
                 true => stream.borrow_mut().accept_any_length(),
                 // its first frame was no Request that is accepted: it gets the answer, and no other chance
                 false => {
-                    self.send_answers();
+                    self.send_answers(now);
                     self.shed(now, token.0);
                 }
             }
@@ -146,6 +178,9 @@ impl Server {
             self.streams.remove(&flow);
         }
         self.core.remove_stream(now, token as u32);
+        if let Some(secrecy) = &mut self.secrecy {
+            secrecy.remove_stream(token as u32);
+        }
     }
 
     /// A path has opened: if a TCP connection carries it, that is a client's.
@@ -217,6 +252,11 @@ impl Server {
             }
         }
     }
+}
+
+/// True if it is answered only by the statement that this end differs in whether it encrypts.
+fn is_mismatch_of(opened: &Opened) -> bool {
+    opened.answer.as_deref().is_some_and(is_mismatch)
 }
 
 /// The flow of a TCP connection.

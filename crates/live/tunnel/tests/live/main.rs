@@ -14,6 +14,7 @@ mod narrow;
 mod network;
 mod paths;
 mod radio;
+mod secrecy;
 mod strangers;
 
 use libtest_mimic::{Arguments, Trial};
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         strangers::TESTS,
         metrics::TESTS,
         faults::TESTS,
+        secrecy::TESTS,
     ]
     .concat();
     let trials = tests.into_iter().map(|(name, body)| {

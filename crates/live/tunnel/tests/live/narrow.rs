@@ -14,7 +14,7 @@ pub const TESTS: &[Test] = &[(
 ///   client n 10.3.1.2 --- 10.3.1.1 rc [router] rs 10.3.2.2 --- 10.3.2.1 n server
 ///            fd31::2       fd31::1              fd32::2        fd32::1
 /// ```
-/// What the router passes on has at most 1,380 bytes, whatever its links would take.
+/// What the router passes on has at most 1,410 bytes, whatever its links would take.
 fn routed(hosts: &Hosts) -> Namespace {
     let router = Namespace::new();
     router.sh(&format!(
@@ -24,8 +24,8 @@ fn routed(hosts: &Hosts) -> Namespace {
          ip addr add 10.3.1.1/24 dev rc; ip -6 addr add fd31::1/64 dev rc nodad\n\
          ip addr add 10.3.2.2/24 dev rs; ip -6 addr add fd32::2/64 dev rs nodad\n\
          ip link set rc up; ip link set rs up\n\
-         ip route add 10.3.1.2 dev rc mtu 1380; ip -6 route add fd31::2 dev rc mtu 1380\n\
-         ip route add 10.3.2.1 dev rs mtu 1380; ip -6 route add fd32::1 dev rs mtu 1380",
+         ip route add 10.3.1.2 dev rc mtu 1410; ip -6 route add fd31::2 dev rc mtu 1410\n\
+         ip route add 10.3.2.1 dev rs mtu 1410; ip -6 route add fd32::1 dev rs mtu 1410",
         hosts.client.pid(),
         hosts.server.pid()
     ));

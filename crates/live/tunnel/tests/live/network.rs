@@ -3,7 +3,7 @@
 
 use crate::Test;
 use crate::support::{
-    Daemon, Hosts, SERVER, client_config, connect, download, one_path, serve, server_config,
+    Daemon, Hosts, SERVER, client_config, connect, download, one_path, plain, serve, server_config,
 };
 use serde_json::{Value, json};
 use std::net::UdpSocket;
@@ -37,7 +37,7 @@ pub const TESTS: &[Test] = &[
     ),
 ];
 
-const SECOND: &str = "[[client]]\nname = \"two\"\nkey-file = \"{dir}/other\"\n\
+const SECOND: &str = "[[client]]\nname = \"two\"\npublic-key = \"{two}\"\n\
                       addresses = [\"10.99.0.3/32\"]\n";
 
 fn total(status: &Value, key: &str) -> u64 {
@@ -61,7 +61,7 @@ fn several_clients_have_addresses_of_their_own() {
     );
     let one = Daemon::start(&hosts.client, "client", &client_config("", &one_path("")));
     let config = client_config("", &one_path(""))
-        .replace("{dir}/key", "{dir}/other")
+        .replace("one.key", "two.key")
         .replace("t0", "t1")
         .replace("10.99.0.2/24", "10.99.0.3/32")
         .replace(", \"fd99::2/64\"", "");
@@ -94,16 +94,16 @@ fn a_wrong_key_is_rejected() {
         return;
     };
     let server = Daemon::start(&hosts.server, "server", &server_config(""));
-    let config = client_config("", &one_path("")).replace("{dir}/key", "{dir}/other");
+    let config = client_config("", &one_path("")).replace("one.key", "two.key");
     let client = Daemon::start(&hosts.client, "client", &config);
     wait_until("the handshake is rejected", || {
-        server.status()["refused"]["handshake"] != 0
+        server.status()["refused"]["unknown-client"] != 0
     });
     assert_eq!(client.status()["connections"][0]["established"], false);
     assert_eq!(server.status()["connections"], json!([]));
     for daemon in [&server, &client] {
         let output = format!("{}{}", daemon.log(), daemon.status());
-        for key in [crate::support::KEY, crate::support::OTHER_KEY] {
+        for key in [crate::support::SERVER_PRIVATE, crate::support::TWO_PRIVATE] {
             assert!(!output.contains(key), "a key is printed");
         }
     }
@@ -119,11 +119,11 @@ fn bad_configurations_end_with_2() {
             "known are cpf",
         ),
         (
-            client_config("", &one_path("")).replace("{dir}/key", "{dir}/none"),
+            client_config("", &one_path("")).replace("one.key", "none"),
             "none` makes one",
         ),
         (
-            client_config("", &one_path("")).replace("{dir}/key", "/etc/hostname"),
+            client_config("", &one_path("")).replace("{dir}/one.key", "/etc/hostname"),
             "chmod 600",
         ),
     ] {
@@ -188,32 +188,42 @@ fn the_server_follows_a_client_to_a_new_address() {
     );
 }
 
+/// Makes another configuration of one.
+type Configured = fn(&str) -> String;
+
+/// What a packet inside has around it on a path, but for UDP and IP: with encryption and without.
+const AROUND: [(Configured, u64); 2] = [(str::to_owned, 48 + 28), (plain, 48)];
+
 /// A path of MTU 1,400: TCP's segments and the device's MTU follow, larger packets are refused by the
 /// kernel with what would fit, and nothing is lost in silence.
 fn packets_fit_small_paths() {
     let Some(hosts) = Hosts::try_new("packets_fit_small_paths") else {
         return;
     };
-    for host in [&hosts.client, &hosts.server] {
-        host.sh("ip link set dev a mtu 1400");
+    for (configured, around) in AROUND {
+        for host in [&hosts.client, &hosts.server] {
+            host.sh("ip link set dev a mtu 1400");
+        }
+        let server = configured(&server_config(""));
+        let _server = Daemon::start(&hosts.server, "server", &server);
+        let client = configured(&client_config("", &one_path("")));
+        let client = Daemon::start(&hosts.client, "client", &client);
+        client.wait_for_paths(1);
+        assert_eq!(client.status()["device"]["mtu"], 1_400 - 28 - around);
+        let too_big = hosts.client.enter(|| {
+            let socket = UdpSocket::bind("10.99.0.2:0").expect("bound");
+            socket.send_to(&[0; 60_000], "10.99.0.1:9")
+        });
+        too_big.expect("the kernel fragments what may be fragmented");
+        let address = format!("{SERVER}:5001");
+        let _sender = serve(&hosts.server, &address, 5_000_000);
+        download(&hosts.client, &address, 5_000_000, || {});
+        // the device's MTU shrinks with the path's
+        hosts.client.sh("ip link set dev a mtu 1388");
+        wait_until("the device follows", || {
+            client.status()["device"]["mtu"] == 1_388 - 28 - around
+        });
     }
-    let _server = Daemon::start(&hosts.server, "server", &server_config(""));
-    let client = Daemon::start(&hosts.client, "client", &client_config("", &one_path("")));
-    client.wait_for_paths(1);
-    assert_eq!(client.status()["device"]["mtu"], 1_400 - 28 - 48);
-    let too_big = hosts.client.enter(|| {
-        let socket = UdpSocket::bind("10.99.0.2:0").expect("bound");
-        socket.send_to(&[0; 60_000], "10.99.0.1:9")
-    });
-    too_big.expect("the kernel fragments what may be fragmented");
-    let address = format!("{SERVER}:5001");
-    let _sender = serve(&hosts.server, &address, 5_000_000);
-    download(&hosts.client, &address, 5_000_000, || {});
-    // the device's MTU shrinks with the path's
-    hosts.client.sh("ip link set dev a mtu 1376");
-    wait_until("the device follows", || {
-        client.status()["device"]["mtu"] == 1_376 - 28 - 48
-    });
 }
 
 fn marks_go_through() {
@@ -253,7 +263,7 @@ fn paths_may_be_ipv6() {
     let path = one_path("").replace("10.1.0.1:6511", "[fd01::1]:6511");
     let client = Daemon::start(&hosts.client, "client", &client_config("", &path));
     client.wait_for_paths(1);
-    assert_eq!(client.status()["device"]["mtu"], 1_500 - 48 - 48);
+    assert_eq!(client.status()["device"]["mtu"], 1_500 - 48 - 48 - 28);
     let address = format!("{SERVER}:5001");
     let _sender = serve(&hosts.server, &address, 5_000_000);
     download(&hosts.client, &address, 5_000_000, || {});

@@ -2,7 +2,7 @@
 
 use crate::Test;
 use crate::support::{
-    Daemon, Hosts, Namespace, SERVER, client_config, connect, download, one_path, serve,
+    Daemon, Hosts, Namespace, SERVER, client_config, connect, download, one_path, plain, serve,
     server_config,
 };
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
@@ -196,8 +196,12 @@ fn a_server_that_was_killed_is_found_among_strangers() {
     let Some(hosts) = Hosts::try_new("a_server_that_was_killed_is_found_among_strangers") else {
         return;
     };
-    let server = Daemon::start(&hosts.server, "server", &server_config(""));
-    let client = Daemon::start(&hosts.client, "client", &client_config("", &one_path("")));
+    let server = Daemon::start(&hosts.server, "server", &plain(&server_config("")));
+    let client = Daemon::start(
+        &hosts.client,
+        "client",
+        &plain(&client_config("", &one_path(""))),
+    );
     client.wait_for_paths(1);
     let socket = hosts
         .client
@@ -223,7 +227,7 @@ fn a_server_that_was_killed_is_found_among_strangers() {
         let pid = Pid::from_child(&server.child);
         kill_process(pid, Signal::KILL).expect("sent");
         drop(server);
-        let server = Daemon::start(&hosts.server, "server", &server_config(""));
+        let server = Daemon::start(&hosts.server, "server", &plain(&server_config("")));
         wait_until("the client learns that its connection is gone", || {
             client
                 .log()

@@ -114,6 +114,17 @@ pub const KEY: &str = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
 /// Another.
 pub const OTHER_KEY: &str = "ZmVkY2JhOTg3NjU0MzIxMGZlZGNiYTk4NzY1NDMyMTA=";
 
+/// Private keys of the server and of two clients, and their public keys.
+pub const SERVER_PRIVATE: &str = "AwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwM=";
+pub const ONE_PRIVATE: &str = "BAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQ=";
+pub const TWO_PRIVATE: &str = "BQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQU=";
+
+/// The public key of a private one.
+pub fn public_key(folder: &Path, name: &str) -> String {
+    let key = tunnel::StaticKey::load(&folder.join(name)).expect("a key");
+    key.public_text()
+}
+
 impl Daemon {
     /// Starts this same program as a daemon, and waits until it runs; `{dir}` becomes its folder.
     pub fn start(host: &Namespace, role: &str, config: &str) -> Self {
@@ -157,7 +168,10 @@ impl Daemon {
     ) -> Self {
         write_key(&folder, "key", KEY);
         write_key(&folder, "other", OTHER_KEY);
-        let text = config.replace("{dir}", folder.path().to_str().expect("a plain path"));
+        write_key(&folder, "server.key", SERVER_PRIVATE);
+        write_key(&folder, "one.key", ONE_PRIVATE);
+        write_key(&folder, "two.key", TWO_PRIVATE);
+        let text = filled(folder.path(), config);
         let path = folder.path().join("tunnel.toml");
         std::fs::write(&path, text).expect("written");
         let program = std::env::current_exe().expect("this program");
@@ -188,7 +202,7 @@ impl Daemon {
 
     /// Replaces its configuration, and has it read again.
     pub fn reload(&self, config: &str) {
-        let text = config.replace("{dir}", self.folder.path().to_str().expect("a plain path"));
+        let text = filled(self.folder.path(), config);
         std::fs::write(self.folder.path().join("tunnel.toml"), text).expect("written");
         self.signal(Signal::HUP);
     }
@@ -229,13 +243,40 @@ impl Drop for Daemon {
     }
 }
 
+/// A configuration with the folder and the public keys.
+fn filled(folder: &Path, config: &str) -> String {
+    let mut text = config.replace("{dir}", folder.to_str().expect("a plain path"));
+    for name in ["server", "one", "two"] {
+        let key = public_key(folder, &format!("{name}.key"));
+        text = text.replace(&format!("{{{name}}}"), &key);
+    }
+    text
+}
+
+/// The same without encryption: of either end.
+pub fn plain(config: &str) -> String {
+    let lines = config.lines().filter(|line| {
+        let has = |key: &str| line.starts_with(key);
+        !(has("private-key-file") || has("server-key") || has("public-key"))
+    });
+    let mut text = "encryption = \"none\"\n".to_owned();
+    for line in lines {
+        if line.starts_with("addresses = [\"10.99.0.2/32") || line.starts_with("# client") {
+            text += "key-file = \"{dir}/key\"\n";
+        }
+        text += line;
+        text += "\n";
+    }
+    text
+}
+
 /// A server that listens at both wires, in IPv4 and IPv6.
 pub fn server_config(more: &str) -> String {
     format!(
-        "listen = [\"0.0.0.0:6511\", \"[::]:6511\"]\n{more}\n\
+        "private-key-file = \"{{dir}}/server.key\"\nlisten = [\"0.0.0.0:6511\", \"[::]:6511\"]\n{more}\n\
          [admin]\nsocket = \"{{dir}}/sock\"\n[log]\nlevel = \"debug\"\n\
          [tun]\nname = \"t0\"\naddresses = [\"10.99.0.1/24\", \"fd99::1/64\"]\n\
-         [[client]]\nname = \"one\"\nkey-file = \"{{dir}}/key\"\n\
+         [[client]]\nname = \"one\"\npublic-key = \"{{one}}\"\n\
          addresses = [\"10.99.0.2/32\", \"fd99::2/128\"]\n"
     )
 }
@@ -243,7 +284,7 @@ pub fn server_config(more: &str) -> String {
 /// A client with these paths (`[[path]]` tables).
 pub fn client_config(more: &str, paths: &str) -> String {
     format!(
-        "key-file = \"{{dir}}/key\"\n{more}\n\
+        "# client\nprivate-key-file = \"{{dir}}/one.key\"\nserver-key = \"{{server}}\"\n{more}\n\
          [admin]\nsocket = \"{{dir}}/sock\"\n[log]\nlevel = \"debug\"\n\
          [tun]\nname = \"t0\"\naddresses = [\"10.99.0.2/24\", \"fd99::2/64\"]\n{paths}"
     )

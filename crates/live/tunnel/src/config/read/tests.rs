@@ -2,7 +2,9 @@ use super::*;
 use proptest::prelude::*;
 
 const CLIENT: &str = r#"
-key-file = "/etc/brimful/tunnel.key"
+private-key-file = "/etc/brimful/tunnel.key"
+server-key = "3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGdNrfx+FG+IK08="
+rekey-after = "60 s"
 remote = "192.0.2.1:6511"
 scheduler = "cpf"
 deadline = "80 ms"
@@ -28,13 +30,16 @@ priority = "secondary"
 carrier = "tcp"
 controller = "bbr"
 "#;
+const OTHER: &str = "hSDwCYkwp1R0i33ctD73Wg2/Og0mOBr066SpjqqbTmo=";
 const SERVER: &str = r#"
 role = "server"
+private-key-file = "/etc/brimful/tunnel.key"
 listen = ["0.0.0.0:6511", "[::]:6511"]
 [tun]
 addresses = ["10.99.0.1/24"]
 [[client]]
 name = "car"
+public-key = "3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGdNrfx+FG+IK08="
 key-file = "/etc/brimful/car.key"
 addresses = ["10.99.0.2/32", "fd00:99::2/128"]
 [limits]
@@ -94,7 +99,7 @@ fn every_setting_of_a_connection_is_a_key_with_its_default() {
         let text: Vec<&str> = text.collect();
         let path = text.join("\n");
         let path = &path[path.find("[[path]]").expect("a path")..];
-        let head = "key-file = \"/k\"\nremote = \"192.0.2.1:6511\"\n";
+        let head = "encryption = \"none\"\nkey-file = \"/k\"\nremote = \"192.0.2.1:6511\"\n";
         let config = Config::parse("t.toml", &format!("{head}{line}\n{path}"), Role::Client);
         config.unwrap_or_else(|error| panic!("{line}: {error}"))
     };
@@ -150,7 +155,7 @@ fn faults_name_place_problem_and_what_is_allowed() {
         (
             "remote = \"192.0.2.1:6511\"",
             "remote = \"192.0.2.1\"",
-            "t.toml:3:11",
+            "t.toml:5:11",
         ),
         ("\"cpf\"", "\"minrtt\"", "known are cpf, srtt"),
         (
@@ -169,12 +174,12 @@ fn faults_name_place_problem_and_what_is_allowed() {
             "\"vegas\"",
             "carrier \"tcp\" has cubic, reno, bbr, bbr2, bbr3",
         ),
-        ("\"80 ms\"", "\"80\"", "t.toml:5:"),
+        ("\"80 ms\"", "\"80\"", "t.toml:7:"),
         ("\"equalised\"", "\"equal\"", "known are none, fixed"),
         ("\"lte\"", "\"wifi\"", "two paths \"wifi\""),
         ("\"10.99.0.2/24\"", "\"10.99.0.2\"", "length of its network"),
         ("margin", "wait", "mode = \"fixed\""),
-        ("\"2 s\"", "\"2 min\"", "t.toml:7:14"),
+        ("\"2 s\"", "\"2 min\"", "t.toml:9:14"),
         (
             "renew-after = \"1 s\"",
             "renew-after = \"1 ms\"",
@@ -197,7 +202,7 @@ fn faults_name_place_problem_and_what_is_allowed() {
     }
     assert!(message(SERVER, Role::Client).contains("role"));
     let twice = format!(
-        "{SERVER}[[client]]\nname = \"van\"\nkey-file = \"/k\"\naddresses = [\"10.99.0.0/24\"]\n"
+        "{SERVER}[[client]]\nname = \"van\"\npublic-key = \"{OTHER}\"\naddresses = [\"10.99.0.0/24\"]\n"
     );
     assert!(message(&twice, Role::Server).contains("is of the client \"car\" too"));
     let long = SERVER.replacen("\"2 s\"", "\"2 min\"", 1);
@@ -205,8 +210,69 @@ fn faults_name_place_problem_and_what_is_allowed() {
     assert!(error.contains("\"100 ms\" to \"60 s\""), "{error}");
     let none = SERVER.replacen("tcp-pending = 100", "tcp-pending = 0", 1);
     assert!(message(&none, Role::Server).contains("tcp-pending"));
-    assert!(message("listen = [\"0.0.0.0:1\"]", Role::Server).contains("no client"));
-    assert!(message("key-file = \"/k\"", Role::Client).contains("no path"));
+    assert!(
+        message(
+            "encryption = \"none\"\nlisten = [\"0.0.0.0:1\"]",
+            Role::Server
+        )
+        .contains("no client")
+    );
+    let plain = "encryption = \"none\"\nkey-file = \"/k\"";
+    assert!(message(plain, Role::Client).contains("no path"));
+}
+
+/// A file of before, which has a shared key only, is refused with what is to be done.
+#[test]
+fn keys_are_those_that_the_encryption_needs() {
+    let old = "key-file = \"/k\"\nremote = \"192.0.2.1:1\"\n[[path]]\nname = \"a\"\n";
+    let error = message(old, Role::Client);
+    for part in [
+        "private-key-file",
+        "encryption = \"none\"",
+        "`brimful tunnel key FILE`",
+    ] {
+        assert!(error.contains(part), "{error}");
+    }
+    let plain = format!("encryption = \"none\"\n{old}");
+    let config = Config::parse("t.toml", &plain, Role::Client).expect("valid");
+    assert_eq!(config.encryption, Encryption::None);
+    let config = Config::parse("t.toml", CLIENT, Role::Client).expect("valid");
+    assert_eq!(config.encryption, Encryption::On);
+    assert_eq!(config.rekey_after, Duration::from_secs(60));
+    for (from, to, expected) in [
+        ("\"60 s\"", "\"2 h\"", "\"1 s\" to \"3600 s\""),
+        ("server-key", "key-file", "no key \"server-key\""),
+        ("3p7bfX", "3p7b", "44 characters of base64"),
+        (
+            "private-key-file",
+            "encryption = \"none\" #",
+            "server-key is of no use",
+        ),
+        (
+            "private-key-file",
+            "encryption = \"none\"\nprivate-key-file",
+            "private-key-file is of no use",
+        ),
+        (
+            "private-key-file",
+            "encryption = \"off\"\nprivate-key-file",
+            "expected on, none",
+        ),
+    ] {
+        let error = message(&CLIENT.replacen(from, to, 1), Role::Client);
+        assert!(error.contains(expected), "{to}: {error}");
+    }
+    let plain = plain.replace("key-file = \"/k\"\n", "");
+    assert!(message(&plain, Role::Client).contains("no key \"key-file\""));
+    let twice = format!(
+        "{SERVER}[[client]]\nname = \"van\"\npublic-key = \"3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGdNrfx+FG+IK08=\"\n\
+         addresses = [\"10.99.1.0/24\"]\n"
+    );
+    let error = message(&twice, Role::Server);
+    assert!(
+        error.contains("public-key is that of the client \"car\" too"),
+        "{error}"
+    );
 }
 
 proptest! {
