@@ -2,7 +2,7 @@
 //! tuned, and ours with its control running, in turns of one run.
 //!
 //! `cargo bench -p pep --bench relay` prints a table; `-- --record` also writes
-//! `docs/results/proxy.md`. `--only streams`, `objects`, `connections`, `deciding` or `showing` measures that alone.
+//! `docs/results/proxy.md`. `--only streams`, `objects`, `connections` or `deciding` measures that alone.
 //! Needs root; without haproxy its columns are left out, with a note.
 #![allow(missing_docs, reason = "a bench")]
 
@@ -10,9 +10,6 @@
 #[allow(dead_code, reason = "shared with the tests, which use more of it")]
 mod support;
 
-#[path = "../tests/live/capture.rs"]
-#[allow(dead_code, reason = "shared with the tests, which use more of it")]
-mod capture;
 #[path = "relay/connections.rs"]
 mod connections;
 #[path = "relay/deciding.rs"]
@@ -21,8 +18,6 @@ mod deciding;
 mod objects;
 #[path = "relay/relays.rs"]
 mod relays;
-#[path = "relay/showing.rs"]
-mod showing;
 #[path = "relay/streams.rs"]
 mod streams;
 
@@ -72,12 +67,11 @@ fn main() -> ExitCode {
 type Measure = fn(&Hosts, &[Kind], &mut Table);
 
 /// Name on the command line, title on the page.
-const PARTS: [(&str, &str, Measure); 5] = [
+const PARTS: [(&str, &str, Measure); 4] = [
     ("streams", "Bulk transfer", streams::measure),
     ("objects", "Small objects", objects::measure),
     ("connections", "Connections", connections::measure),
     ("deciding", "Deciding", deciding::measure),
-    ("showing", "Showing", showing::measure),
 ];
 
 /// The results of a part, printed as they come.
