@@ -2,7 +2,7 @@
 //! tuned, and ours with its control running, in turns of one run.
 //!
 //! `cargo bench -p pep --bench relay` prints a table; `-- --record` also writes
-//! `docs/results/proxy.md`. `--only streams`, `objects`, `connections`, `deciding`, `showing` or
+//! `docs/results/proxy.md`. `--only streams`, `objects`, `connections`, `deciding` or
 //! `alternatives` measures that alone.
 //! Needs root; without haproxy its columns are left out, with a note.
 #![allow(missing_docs, reason = "a bench")]
@@ -13,9 +13,6 @@ mod support;
 
 #[path = "relay/alternatives.rs"]
 mod alternatives;
-#[path = "../tests/live/capture.rs"]
-#[allow(dead_code, reason = "shared with the tests, which use more of it")]
-mod capture;
 #[path = "relay/connections.rs"]
 mod connections;
 #[path = "relay/deciding.rs"]
@@ -26,8 +23,6 @@ mod minimal;
 mod objects;
 #[path = "relay/relays.rs"]
 mod relays;
-#[path = "relay/showing.rs"]
-mod showing;
 #[path = "relay/streams.rs"]
 mod streams;
 
@@ -80,12 +75,11 @@ fn main() -> ExitCode {
 type Measure = fn(&Hosts, &[Kind], &mut Table);
 
 /// Name on the command line, title on the page.
-const PARTS: [(&str, &str, Measure); 6] = [
+const PARTS: [(&str, &str, Measure); 5] = [
     ("streams", "Bulk transfer", streams::measure),
     ("objects", "Small objects", objects::measure),
     ("connections", "Connections", connections::measure),
     ("deciding", "Deciding", deciding::measure),
-    ("showing", "Showing", showing::measure),
     (
         "alternatives",
         "Ways for payload in the kernel",

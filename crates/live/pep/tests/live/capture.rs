@@ -16,8 +16,6 @@ pub struct Edges {
     pub edges: Vec<u32>,
     /// The window of each, bytes.
     pub windows: Vec<u64>,
-    /// When each was there, seconds by the clock.
-    pub times: Vec<f64>,
     /// The proxy has ended its direction.
     pub has_ended: bool,
     scale: u64,
@@ -107,11 +105,9 @@ impl Capture {
             if let (Some(ack), Some(window)) = (after(" ack "), after(" win ")) {
                 // the first acknowledgement states what the SYN's window, which is not scaled, begins with
                 let first = of.first.take();
-                let time = line.split(' ').next().and_then(|word| word.parse().ok());
                 for window in first.into_iter().chain([window << of.scale]) {
                     of.edges.push((ack + window) as u32);
                     of.windows.push(window);
-                    of.times.push(time.expect("a time"));
                 }
             }
         }
