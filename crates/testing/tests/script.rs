@@ -26,6 +26,7 @@ impl Project {
             ),
             ("scripts/python", &["test-built"]),
             ("scripts/web", &["test", "browser"]),
+            ("scripts/playground", &["present"]),
             ("scripts/slowest-tests", &[]),
         ] {
             let fails = calls.iter().filter(|call| failing.contains(call));
@@ -64,6 +65,7 @@ fn a_stage_that_fails_fails_the_whole() {
         Some("test-built"),
         Some("test"),
         Some("browser"),
+        Some("present"),
     ] {
         let name = format!("script-{}", failing.unwrap_or("none"));
         let failing: Vec<&str> = failing.into_iter().collect();

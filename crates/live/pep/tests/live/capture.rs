@@ -18,7 +18,8 @@ pub struct Edges {
     pub windows: Vec<u64>,
     /// The proxy has ended its direction.
     pub has_ended: bool,
-    scale: u64,
+    /// The shift of its windows.
+    pub scale: u64,
     /// The SYN's window.
     first: Option<u64>,
 }

@@ -3,7 +3,7 @@
 
 use crate::Test;
 use crate::capture::Capture;
-use crate::closed::{FAST, start};
+use crate::closed::{FAST, SLOW, start};
 use crate::ends::{PARTS, send_parts};
 use crate::shown::{WIRE, pair, updates, wait_for_actuator};
 use crate::support::Hosts;
@@ -61,25 +61,34 @@ fn a_changed_allocation_is_shown_before_any_older_one() {
         far.write_all(&vec![7; bytes]).expect("sent");
         near.read_exact(&mut vec![0; bytes]).expect("received");
     };
-    carry(100_000);
+    let reports = || {
+        daemon.status()["control"]["reports"]["believed"]
+            .as_u64()
+            .expect("a number")
+    };
     for of_fast in [100, 10, 1] {
-        let before = testing::wait_for("all that was shown is in the capture", || {
-            let (edges, sent) = (shown(), updates(&daemon));
-            std::thread::yield_now();
-            (!edges.is_empty() && sent == updates(&daemon) && edges == shown()).then_some(edges)
-        });
-        let last = *before.last().expect("shown");
-        rate.store(FAST / of_fast, Relaxed);
-        let now = testing::wait_for("the new one is shown", || {
-            let edges = shown();
-            (edges.len() > before.len()).then_some(edges)
+        let (last, now) = testing::wait_for("a change is shown to a flow at rest", || {
+            rate.store(SLOW, Relaxed);
+            carry(100_000);
+            let before = testing::wait_for("all that was shown is in the capture", || {
+                let (edges, sent) = (shown(), updates(&daemon));
+                std::thread::yield_now();
+                (!edges.is_empty() && sent == updates(&daemon) && edges == shown()).then_some(edges)
+            });
+            rate.store(FAST / of_fast, Relaxed);
+            // one that is not under control, or held for slow meanwhile, is shown what it was
+            let (since, last) = (reports(), *before.last().expect("shown"));
+            let more = || shown().get(before.len()..).unwrap_or_default().to_vec();
+            let is_shown = |edges: &[u32]| edges.iter().any(|edge| ahead(*edge, last) > 0);
+            let mut now = more();
+            while !is_shown(&now) && reports() < since + 200 {
+                now = more();
+            }
+            is_shown(&now).then_some((last, now))
         });
         assert!(
-            now[before.len()..]
-                .iter()
-                .all(|edge| ahead(*edge, last) > 0),
-            "{last}: {:?}",
-            &now[before.len()..]
+            now.iter().all(|edge| ahead(*edge, last) >= 0),
+            "{last}: {now:?}"
         );
         // and so in each that acknowledges data
         for _ in 0..5 {
@@ -94,8 +103,12 @@ fn a_changed_allocation_is_shown_before_any_older_one() {
         let all = shown();
         (all.len() > 20).then_some(all)
     });
+    let unit = capture
+        .edges(PORT)
+        .pop_first()
+        .map_or(1, |(_, of)| 1 << of.scale);
     for two in all.windows(2) {
-        assert!(ahead(two[1], two[0]) >= 0, "{two:?}");
+        assert!(ahead(two[1], two[0]) > -unit, "{two:?}");
     }
 }
 
@@ -109,17 +122,22 @@ fn a_server_without_options_is_shown_what_it_can_read() {
     rate.store(200_000_000, Relaxed);
     let mut port = 5_710;
     for (timestamps, scaling, sack) in [(1, 1, 0), (1, 0, 1), (0, 1, 0), (0, 0, 0)] {
-        port += 1;
         hosts.server.sh(&format!(
             "sysctl -qw net.ipv4.tcp_timestamps={timestamps} net.ipv4.tcp_window_scaling={scaling} \
              net.ipv4.tcp_sack={sack}"
         ));
         let capture = Capture::start(&hosts);
-        let (near, far) = pair(&hosts, false, port);
-        wait_for_actuator(&daemon, "wire");
         let before = updates(&daemon);
-        exchange(&near, &far, 4_000_000);
-        assert!(updates(&daemon) > before);
+        // one that ends before it comes under control has none
+        testing::wait_until("updates", || {
+            port += 1;
+            let (near, far) = pair(&hosts, false, port);
+            wait_for_actuator(&daemon, "wire");
+            exchange(&near, &far, 4_000_000);
+            drop((near, far));
+            daemon.wait_until("it has gone", || daemon.status()["connections"] == 0);
+            updates(&daemon) > before
+        });
         // a busy machine's may miss some
         let shown = testing::wait_for("segments are in the capture", || {
             let mut all = match scaling {
@@ -129,16 +147,17 @@ fn a_server_without_options_is_shown_what_it_can_read() {
             let of = all.pop_first().map(|(_, of)| of);
             of.filter(|of| of.edges.len() > 20)
         });
+        // of two segments that leave on two processors at once, the later may show less by what the field cannot hold
+        // (RFC 7323 2.4)
+        let unit = 1_i32 << shown.scale;
         for two in shown.edges.windows(2) {
             assert!(
-                ahead(two[1], two[0]) >= 0,
+                ahead(two[1], two[0]) > -unit,
                 "{timestamps} {scaling} {sack}: {two:?}"
             );
         }
         let widest = shown.windows.iter().max().expect("segments");
         assert!(scaling == 1 || *widest <= 65_535, "{widest}");
-        drop((near, far));
-        daemon.wait_until("it has gone", || daemon.status()["connections"] == 0);
     }
     assert_eq!(daemon.count("resets"), 0);
     assert_eq!(counter(&hosts.server, "TcpInCsumErrors"), 0);
