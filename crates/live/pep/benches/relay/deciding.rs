@@ -8,7 +8,7 @@ use crate::support::traffic::{TIMEOUT, accept, listen};
 use crate::support::{Hosts, SERVER};
 use dash::{Client, Target};
 use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -21,6 +21,8 @@ const UES: u8 = 200;
 /// That there may be, and descriptors for them.
 const CONNECTIONS: usize = 21_000;
 const DESCRIPTORS: u64 = 200_000;
+/// What a connection may take of the proxy's, reserves included (its sizing); both ends, which are here, are fewer.
+const DESCRIPTORS_EACH: u64 = 7;
 const MEASURE: Duration = Duration::from_secs(5);
 /// What the server sends on each flow of a round, how many these are, and how long it lasts.
 const PIECE: usize = 5_000;
@@ -91,15 +93,35 @@ pub fn measure(hosts: &Hosts, kinds: &[Kind], table: &mut Table) {
         .map(|ip| format!("ip addr add {ip}/24 dev c0"))
         .collect();
     hosts.client.sh(&lines.join("\n"));
-    // both ends of each connection are of this process, and those of the proxy are as many
-    let limit = Rlimit {
+    let available = descriptors();
+    for flows_each in [10, 100] {
+        let flows = ues.len() * flows_each;
+        if flows as u64 * DESCRIPTORS_EACH > available {
+            table.note(format!(
+                "{flows} flows: not measured, for {available} descriptors do not suffice."
+            ));
+            continue;
+        }
+        measure_case(hosts, kinds, table, &ues, flows_each);
+    }
+}
+
+/// As many descriptors as this process, and those that it starts, may have.
+fn descriptors() -> u64 {
+    let wanted = Rlimit {
         current: Some(DESCRIPTORS),
         maximum: Some(DESCRIPTORS),
     };
-    setrlimit(Resource::Nofile, limit).expect("root may");
-    for flows_each in [10, 100] {
-        measure_case(hosts, kinds, table, &ues, flows_each);
+    if setrlimit(Resource::Nofile, wanted).is_ok() {
+        return DESCRIPTORS;
     }
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    let current = Rlimit {
+        current: maximum,
+        maximum,
+    };
+    setrlimit(Resource::Nofile, current).expect("up to the maximum");
+    maximum.unwrap_or(DESCRIPTORS)
 }
 
 fn measure_case(
