@@ -96,6 +96,8 @@ pub fn holding(hosts: &Hosts, config: &str, folder: TempDir, ues: u64) -> Daemon
 pub fn receiver(hosts: &Hosts, port: u16, is_ipv6: bool) -> UdpSocket {
     let at = SocketAddr::new(client(is_ipv6), port);
     let socket = hosts.client.enter(|| UdpSocket::bind(at)).expect("bound");
+    // for all that a test sends before it reads
+    rustix::net::sockopt::set_socket_recv_buffer_size_force(&socket, 4 << 20).expect("set");
     socket.set_read_timeout(Some(TIMEOUT)).expect("set");
     let next = hosts
         .server
