@@ -183,10 +183,10 @@ fn an_interface_that_comes_back_is_held_at_again() {
         from.send_to(&datagram(0), to).expect("sent");
         number(&daemon, "waiting_bytes") > 0
     });
+    let passed = number(&daemon, "passed");
     for queue in &*queues {
         queue.store(0, Relaxed);
     }
-    let passed = number(&daemon, "passed");
     daemon.wait_until("and go on", || number(&daemon, "passed") > passed);
     received(&socket);
 }
