@@ -1,5 +1,6 @@
 //! A model in C as a program of this machine, for tests that compare it with its core: no rights are needed.
 
+use crate::Outgoing;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -71,6 +72,28 @@ impl Native {
             .read_exact(&mut bytes)
             .expect("it answers, and nothing undefined was done");
         bytes
+    }
+
+    /// What it makes of each packet: so many words. Of programs that take packets as [`Outgoing::event`] has them.
+    ///
+    /// # Panics
+    /// As [`Self::run`].
+    pub fn words<const WORDS: usize>(&mut self, packets: &[Outgoing]) -> Vec<[u32; WORDS]> {
+        /// Packets that a pipe holds, both ways.
+        const BATCH: usize = 100;
+        let mut all = Vec::new();
+        for part in packets.chunks(BATCH) {
+            let asked: Vec<u8> = part.iter().flat_map(Outgoing::event).collect();
+            let bytes = self.run(&asked, part.len(), WORDS * 4);
+            for result in bytes.chunks_exact(WORDS * 4) {
+                let mut words = [0; WORDS];
+                for (word, four) in words.iter_mut().zip(result.as_chunks::<4>().0) {
+                    *word = u32::from_ne_bytes(*four);
+                }
+                all.push(words);
+            }
+        }
+        all
     }
 }
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from . import FigureError, draw, read, save
+from .style import exit_code
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -17,7 +18,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", action="append", metavar="NAME", help="this figure; may be given several times")
     parser.add_argument("--format", choices=("svg", "pdf", "png"), default="svg")
     options = parser.parse_args(arguments)
-    try:
+
+    def work() -> None:
         figures = read(options.file)
         known = [str(figure.get("name")) for figure in figures]
         for name in options.only or []:
@@ -28,13 +30,8 @@ def main(arguments: list[str] | None = None) -> int:
         options.out.mkdir(parents=True, exist_ok=True)
         for each in drawn:
             print(save(each.figure, options.out / f"{each.name}.{options.format}"))
-    except FigureError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"error: {options.out}: cannot be written: {error.strerror}", file=sys.stderr)
-        return 1
-    return 0
+
+    return exit_code(work, options.out)
 
 
 if __name__ == "__main__":

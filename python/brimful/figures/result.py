@@ -13,6 +13,7 @@ that state only what differs between variants: of `pep=none, cc=bbr` and `pep=de
 
 from __future__ import annotations
 
+import argparse
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from .data import FigureError, Numbers, estimate
-from .style import Looks, styled
+from .style import Looks, exit_code, save, styled
 
 Kind = Literal["cdf", "timeline", "frontier"]
 Width = Literal["column", "page"]
@@ -331,11 +332,6 @@ def _label(ax: Axes, points: Sequence[tuple[float, float, str]]) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """``python -m brimful.figures.result``: one figure of a folder of results; 2 for input that cannot be drawn."""
-    import argparse
-    import sys
-
-    from .style import save
-
     parser = argparse.ArgumentParser(prog="brimful figure")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--kind", choices=KINDS, required=True)
@@ -344,17 +340,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--width", choices=tuple(WIDTHS))
     parser.add_argument("--repeat", type=int, default=0)
     options = parser.parse_args(arguments)
-    try:
+
+    def work() -> None:
         results = Results.read(options.folder)
         figure = draw(options.kind, results, options.flow, options.width, options.repeat)
         save(figure, options.out, dpi=300)
-    except FigureError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"error: {options.out}: cannot be written: {error.strerror}", file=sys.stderr)
-        return 1
-    return 0
+
+    return exit_code(work, options.out)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -104,6 +106,19 @@ def save(drawn: Axes | Figure, path: str | Path, *, dpi: int = 150) -> Path:
     with styled():
         figure.savefig(path, dpi=dpi, metadata=metadata[path.suffix])
     return path
+
+
+def exit_code(work: Callable[[], None], out: Path) -> int:
+    """Does the work of a command that writes to ``out``: 2 for input that cannot be drawn, 1 for what cannot be written."""
+    try:
+        work()
+    except FigureError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"error: {out}: cannot be written: {error.strerror}", file=sys.stderr)
+        return 1
+    return 0
 
 
 class Looks:

@@ -144,9 +144,9 @@ pub(crate) fn run(arguments: &InitArgs) -> Result<(), Failure> {
 impl Question {
     /// What `compare` varies for it.
     fn vary(self, traffic: &[Traffic]) -> String {
-        let calls = traffic.contains(&Traffic::Quic);
+        let has_quic = traffic.contains(&Traffic::Quic);
         match self {
-            Self::Proxy if calls => "pep=none,default --vary unsplit=off,mark".to_owned(),
+            Self::Proxy if has_quic => "pep=none,default --vary unsplit=off,mark".to_owned(),
             Self::Proxy => "pep=none,default".to_owned(),
             Self::Unsplit => "unsplit=off,mark,queue".to_owned(),
             Self::Queue => "queue=drop-tail,codel,default".to_owned(),

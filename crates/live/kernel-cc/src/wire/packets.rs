@@ -5,25 +5,10 @@ use super::model::{WORDS, read};
 use testing::{Native, Outgoing};
 use units::{Rng, Streams};
 
-/// Packets that a pipe holds, both ways.
-const BATCH: usize = 100;
-
 fn answers(packets: &[Outgoing]) -> Vec<[u32; WORDS]> {
     let of_crate = env!("CARGO_MANIFEST_DIR");
     let mut native = Native::compile(of_crate, "wire_packet_check", &[], "any");
-    let mut all = Vec::new();
-    for part in packets.chunks(BATCH) {
-        let asked: Vec<u8> = part.iter().flat_map(Outgoing::event).collect();
-        let bytes = native.run(&asked, part.len(), WORDS * 4);
-        for result in bytes.chunks_exact(WORDS * 4) {
-            let mut words = [0; WORDS];
-            for (word, four) in words.iter_mut().zip(result.as_chunks::<4>().0) {
-                *word = u32::from_ne_bytes(*four);
-            }
-            all.push(words);
-        }
-    }
-    all
+    native.words(packets)
 }
 
 /// A segment of the proxy: with options of IP and TCP or without, behind an Ethernet header, tags, or none.

@@ -8,27 +8,12 @@ use super::{CE, ECT_0, ECT_1};
 use testing::{Native, OfSocket, Outgoing};
 use units::{Rng, Streams};
 
-/// Packets that a pipe holds, both ways.
-const BATCH: usize = 100;
-
 /// What the program reads of each.
 fn answers(packets: &[Outgoing]) -> Vec<[u32; WORDS]> {
     let of_crate = env!("CARGO_MANIFEST_DIR");
     let headers = ["../kernel-cc/bpf"];
     let mut native = Native::compile(of_crate, "packet_check", &headers, "any");
-    let mut all = Vec::new();
-    for part in packets.chunks(BATCH) {
-        let asked: Vec<u8> = part.iter().flat_map(Outgoing::event).collect();
-        let bytes = native.run(&asked, part.len(), WORDS * 4);
-        for result in bytes.chunks_exact(WORDS * 4) {
-            let mut words = [0; WORDS];
-            for (word, four) in words.iter_mut().zip(result.as_chunks::<4>().0) {
-                *word = u32::from_ne_bytes(*four);
-            }
-            all.push(words);
-        }
-    }
-    all
+    native.words(packets)
 }
 
 /// Frames of each kind: tags, options, extension headers, fragments, each transport, tunnels.

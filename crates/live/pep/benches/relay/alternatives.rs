@@ -20,9 +20,9 @@ const PORT: u16 = 6_300;
 const FRONTEND: u16 = 7_100;
 const REPEATS: usize = 3;
 const FLOWS: [usize; 3] = [1, 8, 64];
-/// How long a client reads nothing, and the most that is sent meanwhile, bytes.
+/// How long a client reads nothing, and the maximum that is sent meanwhile, bytes.
 const STALL: Duration = Duration::from_secs(2);
-const MOST: u64 = 2_000_000_000;
+const MAX_SENT: u64 = 2_000_000_000;
 
 /// What is compared.
 #[derive(Clone, Copy)]
@@ -142,7 +142,7 @@ fn stalled(hosts: &Hosts, running: &Running, sent: &AtomicU64) -> f64 {
     let before = sent.load(Relaxed);
     let client = connect(&hosts.client, running.target()).expect("connected");
     let until = Instant::now() + STALL;
-    while Instant::now() < until && sent.load(Relaxed) - before < MOST {
+    while Instant::now() < until && sent.load(Relaxed) - before < MAX_SENT {
         std::thread::sleep(Duration::from_millis(10));
     }
     let taken = sent.load(Relaxed) - before;
@@ -209,7 +209,7 @@ pub fn measure(hosts: &Hosts, kinds: &[Kind], table: &mut Table) {
     table.note(format!(
         "A client that reads nothing: what the server could send within {} s, at most {} MB.",
         STALL.as_secs(),
-        MOST / 1_000_000
+        MAX_SENT / 1_000_000
     ));
     stop.store(true, Relaxed);
 }
