@@ -10,18 +10,16 @@ use super::upstream::Upstream;
 use crate::config::Limits;
 use crate::counters::Counters;
 use crate::flow::Flow;
-use crate::listener::USUAL_MSS;
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 use rustix::net::sockopt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use units::{Duration, Instant};
+use units::{Bytes, Duration, Instant};
 
 /// Between looks at the round-trip time towards the server.
 const RTT_PERIOD: Duration = Duration::from_millis(100);
-/// Sent by a UE, bytes: a request of HTTP or a handshake of TLS has as many.
-const REQUEST: u64 = 64;
 /// What the kernel takes a peer's segments to be at first (`TCP_MSS_DEFAULT`), bytes: as long as no more has come, no
 /// segment has had it estimate anew.
 const FIRST_MSS: u64 = 536;
@@ -277,13 +275,13 @@ impl Connection {
         counters.bytes_up.add(up.written as u64);
     }
 
-    /// The control thread is to be notified of it now, once: windows begin to matter, for its UE has sent a request or its
-    /// server more than a segment. A connection that ends before, or carries next to nothing, costs that thread nothing.
+    /// The control thread is to be notified of it now, once ([`edge::begins_to_matter`]). A connection that ends before, or
+    /// carries next to nothing, costs that thread nothing.
     pub(super) fn begins_to_matter(&mut self) -> bool {
         let meters = &self.flow.meters;
+        let read = |of: &AtomicU64| Bytes::new(of.load(Relaxed));
         let matters = !self.is_announced
-            && (meters.ran_read.load(Relaxed) >= REQUEST
-                || meters.wan_read.load(Relaxed) > u64::from(USUAL_MSS));
+            && edge::begins_to_matter(read(&meters.ran_read), read(&meters.wan_read));
         self.is_announced |= matters;
         matters
     }
