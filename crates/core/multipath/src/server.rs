@@ -20,6 +20,7 @@
 //! valid for a path (RFC 4340 7.5) makes the server send a Sync there; the path moves once the answer
 //! acknowledges just that Sync. An attacker off the path would have to guess 48 bits.
 
+mod addresses;
 mod admission;
 mod budget;
 mod moving;
@@ -31,8 +32,9 @@ use crate::packet::{Kind, Packet};
 use crate::provision::Provision;
 use crate::tunnel::{Carrier, Event, PathConfig, Transmit, Tunnel, TunnelConfig};
 use crate::{PathId, Payload};
+use addresses::Addresses;
 use budget::Budget;
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 use moving::Move;
 use proofs::Proofs;
 use std::collections::{BTreeMap, VecDeque};
@@ -126,6 +128,8 @@ struct Connection<P> {
     flows: Vec<Option<FlowKey>>,
     moves: VecDeque<Move>,
     questions: Budget,
+    /// Addresses of this end by their numbers in the connection: 0 is that of its first path.
+    addresses: Addresses,
 }
 
 /// Many connections at one server.
@@ -149,6 +153,8 @@ pub struct Server<P> {
     counters: ServerCounters,
     /// The connection that was served last.
     turn: Option<ConnectionKey>,
+    /// Where the packet came in that is handed in next, if that is known.
+    arrived_at: Option<IpAddr>,
 }
 
 /// What leaves a server.
@@ -185,6 +191,7 @@ impl<P: Payload> Server<P> {
             strangers: Budget::new(RESET_BURST, RESET_INTERVAL),
             counters: ServerCounters::default(),
             turn: None,
+            arrived_at: None,
         }
     }
 

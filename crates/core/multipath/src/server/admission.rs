@@ -1,5 +1,6 @@
 //! Who is let in: Requests that make a connection or join one, and what is answered to packets of none.
 
+use super::addresses::Addresses;
 use super::budget::Budget;
 use super::proofs::is_first;
 use super::{
@@ -40,7 +41,10 @@ impl<P: Payload> Server<P> {
             }
             Err(refusal) => {
                 self.counters.refused += 1;
-                self.reset(now, key.flow, packet, refusal);
+                // joins of a connection that is closing are ignored (RFC 9897 3.2.11)
+                if refusal != Refusal::Closing {
+                    self.reset(now, key.flow, packet, refusal);
+                }
                 None
             }
         }
@@ -87,6 +91,7 @@ impl<P: Payload> Server<P> {
             flows: Vec::new(),
             moves: VecDeque::new(),
             questions: Budget::new(QUESTION_BURST, QUESTION_INTERVAL),
+            addresses: Addresses::of_first(self.arrived_at),
         };
         self.make_room(now, client);
         self.connections.insert(key, connection);
@@ -117,12 +122,15 @@ impl<P: Payload> Server<P> {
         packet: &Packet,
         offer: JoinOffer,
     ) -> Result<(ConnectionKey, PathId), Refusal> {
-        let path = self.path_config(from.flow);
+        let mut path = self.path_config(from.flow);
         let (&connection, state) = self
             .connections
             .iter_mut()
             .find(|(_, state)| state.tunnel.connection_id() == offer.connection)
             .ok_or(Refusal::UnknownConnection(offer.connection.0))?;
+        if let Some(at) = self.arrived_at {
+            path.address = state.addresses.id_of(at).unwrap_or(path.address);
+        }
         let path = state.tunnel.accept_join(now, path, packet)?;
         self.counters.joined += 1;
         Ok((connection, path))

@@ -113,13 +113,13 @@ impl<P: Payload> Tunnel<P> {
             return;
         }
         self.is_closing = true;
-        for other in 0..self.paths.len() {
-            if other != index && self.paths[other].phase != Phase::Closed {
-                self.reset(other, ResetCode::CLOSED, Options::default());
-                self.end_path(other);
+        // on all paths, that it came on included: middleboxes drop their state (RFC 9897 3.2.3)
+        for path in 0..self.paths.len() {
+            if self.paths[path].phase != Phase::Closed {
+                self.reset(path, ResetCode::MP_FAST_CLOSE, Options::default());
+                self.end_path(path);
             }
         }
-        self.end_path(index);
     }
 
     fn is_own_key(&mut self, key: &KeyData) -> bool {

@@ -150,7 +150,7 @@ impl<P: Payload> Tunnel<P> {
                 options.list.extend(self.packet_proof(path));
             }
             _ => {
-                options.list.push(identity.local.option());
+                options.list.push(identity.key_option());
                 options
                     .list
                     .extend(identity.prove(self.role, ProofStep::Request));
@@ -177,7 +177,7 @@ impl<P: Payload> Tunnel<P> {
                     .extend(join.response(keys, address, remote.connection));
             }
             _ => {
-                options.list.push(identity.local.option());
+                options.list.push(identity.key_option());
                 options
                     .list
                     .extend(identity.prove(self.role, ProofStep::Response));
@@ -314,11 +314,12 @@ impl<P: Payload> Tunnel<P> {
                 }
                 Err(_) => false,
             },
-            (Opening::First, _) => match Offer::among(options) {
+            (Opening::First, _) => match Offer::chosen(options, self.identity.types()) {
                 Some(remote) => {
-                    self.identity.meet(remote);
-                    self.identity
-                        .is_proved(self.role, ProofStep::Response, options)
+                    self.identity.meet(remote, &mut self.secrets)
+                        && self
+                            .identity
+                            .is_proved(self.role, ProofStep::Response, options)
                 }
                 None => false,
             },

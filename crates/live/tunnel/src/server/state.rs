@@ -53,6 +53,10 @@ impl Server {
         let tunnel = self.core.tunnel(key)?;
         let mut status =
             ConnectionStatus::new(name.to_owned(), tunnel.is_established(), &tunnel.stats());
+        let further = tunnel.remote_addresses();
+        status.peer_addresses = further
+            .map(|(id, address)| (id.0, address.to_string()))
+            .collect();
         status.spoofed_packets = client.map_or(0, |index| self.spoofed[index]);
         let paths: Vec<_> = tunnel.path_ids().collect();
         for path in paths {
