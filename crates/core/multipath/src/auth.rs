@@ -45,6 +45,9 @@ const PROOF_MARK: [u8; 2] = *b"BF";
 const PACKET_PROOF: u8 = 4;
 /// The step of what is no proof: the name of the key that proofs beside it are of.
 const KEY_NAME: u8 = 5;
+/// The step of what is there for its length only, and that length.
+const FILLER: u8 = 6;
+const FILLER_LEN: usize = 200;
 
 /// Keys, nonces and numbers of a connection, from its seed: the first 8 bytes of
 /// HMAC-SHA256(seed, count). Some of them (nonces are on the wire) do not reveal others (keys), as they
@@ -215,6 +218,11 @@ impl fmt::Debug for PreSharedKey {
 fn experimental(step: u8, content: &[u8]) -> DccpOption {
     let data = [&PROOF_MARK[..], &[step], content].concat();
     DccpOption::Multipath(MpOption::Experimental(data))
+}
+
+/// What makes a Request longer, so that no answer is longer than it: an `MP_EXP` without content, which others ignore.
+pub(crate) fn filler() -> DccpOption {
+    experimental(FILLER, &[0; FILLER_LEN])
 }
 
 /// What the `MP_EXP` options of that step contain.

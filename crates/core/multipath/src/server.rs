@@ -23,6 +23,7 @@
 mod addresses;
 mod admission;
 mod budget;
+mod cookies;
 mod moving;
 mod proofs;
 
@@ -34,6 +35,7 @@ use crate::tunnel::{Carrier, Event, PathConfig, Transmit, Tunnel, TunnelConfig};
 use crate::{PathId, Payload};
 use addresses::Addresses;
 use budget::Budget;
+use cookies::Cookies;
 use core::net::{IpAddr, SocketAddr};
 use moving::Move;
 use proofs::Proofs;
@@ -95,6 +97,10 @@ pub struct ServerCounters {
     pub expired: u64,
     /// Packets of no connection.
     pub strangers: u64,
+    /// Requests that were answered by an Init Cookie.
+    pub cookies: u64,
+    /// Requests that would have been, and were shorter than that answer.
+    pub too_short: u64,
     /// Paths that moved to another address.
     pub moved: u64,
     /// HMACs that were computed to check what proves a client's key, before anything is kept.
@@ -155,6 +161,9 @@ pub struct Server<P> {
     turn: Option<ConnectionKey>,
     /// Where the packet came in that is handed in next, if that is known.
     arrived_at: Option<IpAddr>,
+    /// Bytes that the packet carries that is looked at.
+    payload_len: usize,
+    cookies: Cookies,
 }
 
 /// What leaves a server.
@@ -192,6 +201,8 @@ impl<P: Payload> Server<P> {
             counters: ServerCounters::default(),
             turn: None,
             arrived_at: None,
+            payload_len: 0,
+            cookies: Cookies::default(),
         }
     }
 
@@ -271,8 +282,12 @@ impl<P: Payload> Server<P> {
             self.after(now, connection);
             return Some((connection, path));
         }
+        self.payload_len = payload.as_ref().map_or(0, Payload::len);
         if matches!(packet.kind, Kind::Request { .. }) {
             return self.on_request(now, key, packet);
+        }
+        if let Some(made) = self.on_cookie(now, key, packet) {
+            return Some(made);
         }
         self.on_stranger(now, key, packet);
         None

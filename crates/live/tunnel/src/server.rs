@@ -7,7 +7,7 @@ mod state;
 mod streams;
 
 use crate::arena::Arena;
-use crate::config::{ClientConfig, Config, End, ServerConfig};
+use crate::config::{ClientConfig, Config, Encryption, End, ServerConfig};
 use crate::error::TunnelError;
 use crate::inner::{self, Inner};
 use crate::inside::Inside;
@@ -112,6 +112,11 @@ impl Server {
         let provision = Builtin::new(&config.scheduler, seed)
             .map_err(|error| TunnelError::system("a scheduler", io::Error::other(error)))?;
         let core = server::Server::new(core_config, Box::new(provision));
+        // sealed packets are of clients whose addresses have answered
+        let core = match config.encryption {
+            Encryption::On => core,
+            Encryption::None => core.guarded((end.half_open / 2).max(1)),
+        };
         let mut server = Self {
             current: vec![None; end.clients.len()],
             spoofed: vec![0; end.clients.len()],

@@ -23,6 +23,10 @@ impl<P: Payload> Server<P> {
     ) -> Option<(ConnectionKey, PathId)> {
         let result = match JoinOffer::among(&packet.options) {
             Some(offer) => self.join(now, key, packet, offer),
+            None if self.needs_cookies() => {
+                self.answer_with_cookie(now, key, packet);
+                return None;
+            }
             None => self.accept(now, key, packet),
         };
         match result {
@@ -32,7 +36,7 @@ impl<P: Payload> Server<P> {
                     if state.flows.len() <= index {
                         state.flows.resize(index + 1, None);
                     }
-                    if let Some(old) = state.flows[index].replace(key) {
+                    if let Some(old) = state.flows[index].replace(key).filter(|old| *old != key) {
                         self.flows.remove(&old);
                     }
                 }
@@ -57,9 +61,25 @@ impl<P: Payload> Server<P> {
         packet: &Packet,
     ) -> Result<(ConnectionKey, PathId), Refusal> {
         self.expire_half_open(now);
-        if self.connections.len() >= self.config.connections {
-            return Err(Refusal::TooManyConnections);
+        let (tunnel, client) = self.make_tunnel(now, from, packet, None)?;
+        self.make_room(now, client);
+        let key = self.insert(from, tunnel, client);
+        if let Some((oldest, _)) = self.half_open.insert(now, key, client) {
+            self.counters.expired += 1;
+            self.remove(oldest);
         }
+        Ok((key, PathId(0)))
+    }
+
+    /// A connection's end from its Request, and whose it is. `seed`: not a new one.
+    pub(super) fn make_tunnel(
+        &mut self,
+        now: Instant,
+        from: FlowKey,
+        packet: &Packet,
+        seed: Option<u64>,
+    ) -> Result<(Tunnel<P>, Option<usize>), Refusal> {
+        self.has_room()?;
         // nothing is made for a Request before it has proved a key
         let service = self.config.tunnel.service;
         let client = self.proofs.client_of(now, packet);
@@ -70,7 +90,7 @@ impl<P: Payload> Server<P> {
             config: self.config.tunnel.clone(),
             scheduler: self.provision.scheduler(),
             path: self.path_config(from.flow),
-            seed: self.provision.seed(),
+            seed: seed.unwrap_or_else(|| self.provision.seed()),
         };
         let shared = client.map(|client| self.proofs.keys()[client].clone());
         let tunnel = Tunnel::accept_proved(now, packet, shared, end)?;
@@ -81,6 +101,16 @@ impl<P: Payload> Server<P> {
         if client.is_some() && self.connections.values().any(is_seen) {
             return Err(Refusal::Replayed);
         }
+        Ok((tunnel, client))
+    }
+
+    /// A connection whose first path comes from there.
+    pub(super) fn insert(
+        &mut self,
+        from: FlowKey,
+        tunnel: Tunnel<P>,
+        client: Option<usize>,
+    ) -> ConnectionKey {
         let key = ConnectionKey(self.next_key);
         self.next_key += 1;
         self.counters.accepted += 1;
@@ -88,18 +118,14 @@ impl<P: Payload> Server<P> {
             tunnel,
             client,
             is_established: false,
-            flows: Vec::new(),
+            flows: vec![Some(from)],
             moves: VecDeque::new(),
             questions: Budget::new(QUESTION_BURST, QUESTION_INTERVAL),
             addresses: Addresses::of_first(self.arrived_at),
         };
-        self.make_room(now, client);
         self.connections.insert(key, connection);
-        if let Some((oldest, _)) = self.half_open.insert(now, key, client) {
-            self.counters.expired += 1;
-            self.remove(oldest);
-        }
-        Ok((key, PathId(0)))
+        self.flows.insert(from, (key, PathId(0)));
+        key
     }
 
     /// Of a client that has its share of unfinished handshakes the oldest is removed: an observer that sends
@@ -137,7 +163,8 @@ impl<P: Payload> Server<P> {
     }
 
     pub(super) fn reset(&mut self, now: Instant, to: Flow, packet: &Packet, refusal: Refusal) {
-        let Some(reset) = reset_for(packet, refusal.reset_code()) else {
+        let reset = reset_for(packet, refusal.reset_code());
+        let Some(reset) = reset.filter(|_| self.may_answer(packet, self.payload_len)) else {
             return;
         };
         // strangers' packets are answered by a budget, so that no attacker can have a flood sent elsewhere

@@ -108,7 +108,7 @@ impl<P: Payload> Tunnel<P> {
     }
 
     /// `MP_FAST_CLOSE`: right if it has our key.
-    pub(super) fn on_fast_close(&mut self, index: usize, key: &KeyData) {
+    pub(super) fn on_fast_close(&mut self, key: &KeyData) {
         if !self.is_own_key(key) {
             return;
         }

@@ -12,7 +12,7 @@ use super::config::PathConfig;
 use super::identity::Opening;
 use super::path::{Path, Phase, Retry, Windows};
 use super::{Event, Refusal, Role, Transmit, Tunnel, TunnelConfig};
-use crate::auth::{Offer, PreSharedKey, ProofStep};
+use crate::auth::{Offer, PreSharedKey, ProofStep, filler};
 use crate::features::Side;
 use crate::join::{ClientJoin, JoinOffer};
 use crate::packet::{
@@ -154,6 +154,10 @@ impl<P: Payload> Tunnel<P> {
                 options
                     .list
                     .extend(identity.prove(self.role, ProofStep::Request));
+                // a server under load answers by a cookie, which a usual Request is too short for
+                if path.retry.is_some_and(|retry| retry.attempts > 1) {
+                    options.list.push(filler());
+                }
             }
         }
         options.list.extend(identity.key_name(self.role));
@@ -196,6 +200,7 @@ impl<P: Payload> Tunnel<P> {
                 .list
                 .extend(self.identity.prove(self.role, ProofStep::Ack)),
         }
+        options.list.extend(path.cookies.iter().cloned());
         options
     }
 
@@ -341,6 +346,8 @@ impl<P: Payload> Tunnel<P> {
         path.numbers.accept(packet);
         path.receiver
             .on_packet(now, packet.seq, units::Ecn::NotEct, false);
+        let is_cookie = |option: &&DccpOption| matches!(option, DccpOption::InitCookie(_));
+        path.cookies = options.list.iter().filter(is_cookie).cloned().collect();
         path.phase = Phase::PartOpen;
         path.retry = Some(Retry::first(now, PART_OPEN_RETRY));
         path.must_send = true;

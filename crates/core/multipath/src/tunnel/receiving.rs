@@ -199,7 +199,7 @@ impl<P: Payload> Tunnel<P> {
             match option {
                 MpOption::Rtt(rtt) => self.reorder.on_rtt(self.paths[index].id, rtt.rtt),
                 MpOption::Close(key) => self.on_connection_close(now, index, key),
-                MpOption::FastClose(key) => self.on_fast_close(index, key),
+                MpOption::FastClose(key) => self.on_fast_close(key),
                 _ => has_signals = true,
             }
         }

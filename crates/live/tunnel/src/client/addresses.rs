@@ -49,10 +49,10 @@ impl Client {
 
     pub(super) fn on_address_event(&mut self, now: Instant, event: ClientEvent) {
         match event {
-            ClientEvent::AddressAdded { id, address, port } => {
-                if self.end().is_some_and(|end| end.use_announced) {
-                    self.add_announced(now, id, address, port);
-                }
+            ClientEvent::AddressAdded { id, address, port }
+                if self.end().is_some_and(|end| end.use_announced) =>
+            {
+                self.add_announced(now, id, address, port);
             }
             ClientEvent::AddressRemoved(id) => {
                 let is_there = |(to, _): (AddressId, bool)| to == id;

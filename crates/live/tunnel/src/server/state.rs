@@ -23,9 +23,11 @@ impl Server {
             ("forgotten", counters.expired),
             ("stranger", counters.strangers),
             ("unverified", counters.unverified),
+            ("too-short", counters.too_short),
             ("tcp-without-path", self.shed),
             ("tcp-not-accepted", self.accept_pauses),
         ]);
+        status.cookies = counters.cookies;
         if let Some(secrecy) = &self.secrecy {
             self.refusals.add_to(&mut status.refused);
             let (sessions, cookies) = secrecy.counters();
