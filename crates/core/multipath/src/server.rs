@@ -130,6 +130,8 @@ struct Connection<P> {
     /// Which pre-shared key the client has.
     client: Option<usize>,
     is_established: bool,
+    /// Bytes of its first Request, where the server is guarded.
+    request_len: usize,
     /// By path number.
     flows: Vec<Option<FlowKey>>,
     moves: VecDeque<Move>,
@@ -276,6 +278,10 @@ impl<P: Payload> Server<P> {
     ) -> Option<(ConnectionKey, PathId)> {
         let key = FlowKey::of(flow, packet);
         if let Some(&(connection, path)) = self.flows.get(&key) {
+            if !self.may_repeat(connection, packet) {
+                self.counters.too_short += 1;
+                return Some((connection, path));
+            }
             if let Some(state) = self.connections.get_mut(&connection) {
                 state.tunnel.receive(now, path, packet, payload, ecn);
             }
@@ -360,7 +366,7 @@ impl<P: Payload> Server<P> {
                 found = Some(ServerTransmit {
                     flow,
                     connection: Some(key),
-                    packet,
+                    packet: self.shortened(packet),
                     payload,
                     ecn,
                 });

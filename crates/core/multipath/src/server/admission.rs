@@ -22,7 +22,7 @@ impl<P: Payload> Server<P> {
         packet: &Packet,
     ) -> Option<(ConnectionKey, PathId)> {
         let result = match JoinOffer::among(&packet.options) {
-            Some(offer) => self.join(now, key, packet, offer),
+            Some(offer) => self.join(now, key, packet, offer).map(Some),
             None if self.needs_cookies() => {
                 self.answer_with_cookie(now, key, packet);
                 return None;
@@ -30,7 +30,8 @@ impl<P: Payload> Server<P> {
             None => self.accept(now, key, packet),
         };
         match result {
-            Ok((connection, path)) => {
+            Ok(None) => None,
+            Ok(Some((connection, path))) => {
                 if let Some(state) = self.connections.get_mut(&connection) {
                     let index = usize::from(path.0);
                     if state.flows.len() <= index {
@@ -54,21 +55,25 @@ impl<P: Payload> Server<P> {
         }
     }
 
+    /// None: it was not answered, and nothing is kept of it.
     fn accept(
         &mut self,
         now: Instant,
         from: FlowKey,
         packet: &Packet,
-    ) -> Result<(ConnectionKey, PathId), Refusal> {
+    ) -> Result<Option<(ConnectionKey, PathId)>, Refusal> {
         self.expire_half_open(now);
-        let (tunnel, client) = self.make_tunnel(now, from, packet, None)?;
+        let (mut tunnel, client) = self.make_tunnel(now, from, packet, None)?;
+        if !self.answers_at_once(now, from, packet, &mut tunnel) {
+            return Ok(None);
+        }
         self.make_room(now, client);
-        let key = self.insert(from, tunnel, client);
+        let key = self.insert(from, tunnel, client, self.request_len(packet));
         if let Some((oldest, _)) = self.half_open.insert(now, key, client) {
             self.counters.expired += 1;
             self.remove(oldest);
         }
-        Ok((key, PathId(0)))
+        Ok(Some((key, PathId(0))))
     }
 
     /// A connection's end from its Request, and whose it is. `seed`: not a new one.
@@ -110,6 +115,7 @@ impl<P: Payload> Server<P> {
         from: FlowKey,
         tunnel: Tunnel<P>,
         client: Option<usize>,
+        request_len: usize,
     ) -> ConnectionKey {
         let key = ConnectionKey(self.next_key);
         self.next_key += 1;
@@ -118,6 +124,7 @@ impl<P: Payload> Server<P> {
             tunnel,
             client,
             is_established: false,
+            request_len,
             flows: vec![Some(from)],
             moves: VecDeque::new(),
             questions: Budget::new(QUESTION_BURST, QUESTION_INTERVAL),

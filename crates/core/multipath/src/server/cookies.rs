@@ -16,8 +16,8 @@
 
 use super::{ConnectionKey, FlowKey, Server};
 use crate::auth::filler;
-use crate::packet::{DccpOption, Kind, Packet, decode, encode};
-use crate::tunnel::Refusal;
+use crate::packet::{DccpOption, FeatureOptionKind, Kind, Packet, decode, encode};
+use crate::tunnel::{Refusal, Tunnel};
 use crate::{PathId, Payload};
 use core::net::IpAddr;
 use ring::hmac;
@@ -79,6 +79,19 @@ fn encoded(packet: &Packet) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
+/// Takes this end's own Changes out of a Response: they are repeated on the packets after it until they are confirmed.
+fn shorten(packet: &mut Packet) {
+    if matches!(packet.kind, Kind::Response { .. }) {
+        packet.options.list.retain(|option| match option {
+            DccpOption::Feature(feature) => matches!(
+                feature.kind,
+                FeatureOptionKind::ConfirmL | FeatureOptionKind::ConfirmR
+            ),
+            _ => true,
+        });
+    }
+}
+
 /// To the millisecond, as a cookie has it.
 fn rounded(now: Instant) -> (u64, Instant) {
     let millis = now.saturating_since(Instant::ZERO).as_millis();
@@ -127,7 +140,7 @@ impl<P: Payload> Server<P> {
         let key = self.cookie_key();
         let tag = Cookies::tag(&key, &from, &content);
         let seed = Cookies::seed(&key, &tag);
-        let mut tunnel = match self.make_tunnel(at, from, &request, Some(seed)) {
+        let mut tunnel: Tunnel<P> = match self.make_tunnel(at, from, &request, Some(seed)) {
             Ok((tunnel, _)) => tunnel,
             Err(refusal) => {
                 self.counters.refused += 1;
@@ -137,6 +150,7 @@ impl<P: Payload> Server<P> {
         let Some(mut response) = tunnel.poll_transmit(at).map(|response| response.packet) else {
             return;
         };
+        shorten(&mut response);
         let cookie = DccpOption::InitCookie([&content[..], &tag].concat());
         response.options.list.push(cookie);
         match encoded(&response) {
@@ -146,6 +160,56 @@ impl<P: Payload> Server<P> {
             }
             _ => self.counters.too_short += 1,
         }
+    }
+
+    /// A guarded server's first Response leaves at once, if it is no longer than the Request. False: it is, and nothing is
+    /// kept of either.
+    pub(super) fn answers_at_once(
+        &mut self,
+        now: Instant,
+        from: FlowKey,
+        packet: &Packet,
+        tunnel: &mut Tunnel<P>,
+    ) -> bool {
+        if self.cookies.after.is_none() {
+            return true;
+        }
+        let response = tunnel.poll_transmit(now).map(|response| response.packet);
+        let (Some(mut response), Some(question)) = (response, encoded(packet)) else {
+            return false;
+        };
+        shorten(&mut response);
+        let fits = encoded(&response).is_some_and(|answer| answer.len() <= question.len());
+        match fits {
+            true => self.outbox.push_back((from.flow, response)),
+            false => self.counters.too_short += 1,
+        }
+        fits
+    }
+
+    /// A guarded server does not repeat its Response for a Request that is shorter than the first one was answered by.
+    pub(super) fn may_repeat(&self, key: ConnectionKey, packet: &Packet) -> bool {
+        let state = self.connections.get(&key);
+        let is_open = state.is_none_or(|state| state.is_established);
+        if self.cookies.after.is_none() || is_open || !matches!(packet.kind, Kind::Request { .. }) {
+            return true;
+        }
+        let question = encoded(packet).map_or(0, |question| question.len());
+        state.is_some_and(|state| question >= state.request_len)
+    }
+
+    /// The length of a Request, as far as a guarded server keeps it.
+    pub(super) fn request_len(&self, packet: &Packet) -> usize {
+        let guarded = self.cookies.after.and_then(|_| encoded(packet));
+        guarded.map_or(0, |request| request.len())
+    }
+
+    /// What leaves: of a guarded server, a Response that is repeated is as short as the first.
+    pub(super) fn shortened(&self, mut packet: Packet) -> Packet {
+        if self.cookies.after.is_some() {
+            shorten(&mut packet);
+        }
+        packet
     }
 
     /// An Ack with a cookie of this server makes the connection, and is the first packet of it.
@@ -176,7 +240,7 @@ impl<P: Payload> Server<P> {
         let (mut tunnel, client) = self.make_tunnel(at, from, &request, Some(seed)).ok()?;
         // the Response has left
         let _ = tunnel.poll_transmit(at);
-        let connection = self.insert(from, tunnel, client);
+        let connection = self.insert(from, tunnel, client, 0);
         if let Some(state) = self.connections.get_mut(&connection) {
             state
                 .tunnel

@@ -102,6 +102,34 @@ fn run(server: &mut Server<Data>, client: &mut Tunnel<Data>, from: Flow, from_ti
     }
 }
 
+/// Who knows a connection's number, and sends joins from anywhere: as above.
+#[test]
+fn no_answer_to_a_join_is_longer_than_it() {
+    let mut server = server(BOTH, Some(shared()));
+    let mut client = client(BOTH, Some(shared()), 3);
+    run(&mut server, &mut client, flow(1), 0, 50);
+    assert!(client.is_established());
+    let now = Instant::ZERO + Duration::from_millis(50);
+    let second = PathConfig {
+        address: multipath::packet::AddressId(1),
+        ..PathConfig::default()
+    };
+    client
+        .open_path(now, second, (1_001, 6_511))
+        .expect("opens");
+    let join = client.poll_transmit(now).expect("a join").packet;
+    for (repeats, from) in [(1, 5), (3, 5), (1, 6)] {
+        for _ in 0..repeats {
+            let mut packet = join.clone();
+            packet.seq = SeqNo::new(join.seq.get() + u64::from(from) + repeats);
+            server.receive(now, flow(from), &packet, None, Ecn::NotEct);
+            let out = answers(&mut server, now);
+            let total: usize = out.iter().map(|o| len(&o.packet, None)).sum();
+            assert!(total <= len(&packet, None), "{total}: {out:?}");
+        }
+    }
+}
+
 /// Of each type of packet and of each length, whatever it carries, sent by one who has no connection.
 #[test]
 fn no_answer_is_longer_than_its_question() {
@@ -165,12 +193,12 @@ fn no_answer_is_longer_than_its_question() {
     assert!(answered > 100, "{answered}");
 }
 
-/// Strangers' Requests fill a half of the table, and no more: all others are answered by cookies, or not at all. A client
+/// An observer that sends a client's Requests once more, from anywhere, fills a half of the table, and no more: all others are answered by cookies, or not at all. A client
 /// that comes then gets in by its second Request, and so does one that came before.
 #[test]
 fn a_flood_of_requests_displaces_nobody() {
-    let mut server = server(BOTH, None);
-    let mut early = client(BOTH, None, 1_000);
+    let mut server = server(BOTH, Some(shared()));
+    let mut early = client(BOTH, Some(shared()), 1_000);
     let now = Instant::ZERO + Duration::from_millis(1);
     // its Request arrives before the flood, its Ack after it
     let request = early.poll_transmit(now).expect("a Request");
@@ -178,7 +206,7 @@ fn a_flood_of_requests_displaces_nobody() {
     let response = server.poll_transmit(now).expect("a Response");
     let flood = |server: &mut Server<Data>, count: u16, now| {
         for i in 0..count {
-            let mut stranger = client(BOTH, None, u64::from(i));
+            let mut stranger = client(BOTH, Some(shared()), u64::from(i));
             let request = stranger.poll_transmit(Instant::ZERO).expect("a Request");
             server.receive(now, flow(10_000 + i), &request.packet, None, Ecn::NotEct);
         }
@@ -199,7 +227,7 @@ fn a_flood_of_requests_displaces_nobody() {
     // the table is filled again
     let now = Instant::ZERO + Duration::from_millis(10);
     assert_eq!(flood(&mut server, 500, now), 1);
-    let mut late = client(BOTH, None, 2_000);
+    let mut late = client(BOTH, Some(shared()), 2_000);
     run(&mut server, &mut late, flow(2), 10, 2_000);
     assert!(late.is_established() && early.is_established());
     let counters = server.counters();
@@ -335,19 +363,20 @@ fn the_key_type_is_agreed_on() {
                 address: multipath::packet::AddressId(1),
                 ..PathConfig::default()
             };
-            run(&mut server, &mut client, flow(1), 0, 50);
+            // without proofs a first Request is shorter than its answer would be: the second one is longer
+            run(&mut server, &mut client, flow(1), 0, 500);
             assert_eq!(
                 client.is_established(),
                 expected.is_some(),
                 "{offered:?} {taken:?}"
             );
             let Some(bytes) = expected else { continue };
-            let now = Instant::ZERO + Duration::from_millis(50);
+            let now = Instant::ZERO + Duration::from_millis(500);
             // a join shows that both have the same d-keys
             let path = client
                 .open_path(now, second, (1_001, 6_511))
                 .expect("opens");
-            for millis in 50..100 {
+            for millis in 500..550 {
                 let now = Instant::ZERO + Duration::from_millis(millis);
                 while let Some(out) = client.poll_transmit(now) {
                     let from = flow(1 + u16::from(out.path.0));
@@ -358,7 +387,7 @@ fn the_key_type_is_agreed_on() {
                     client.receive(now, of, &out.packet, out.payload, out.ecn);
                 }
             }
-            let now = Instant::ZERO + Duration::from_millis(100);
+            let now = Instant::ZERO + Duration::from_millis(550);
             assert!(
                 client
                     .path_stats(now, path)
