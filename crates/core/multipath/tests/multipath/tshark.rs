@@ -298,7 +298,11 @@ fn expect_multipath(option: &MpOption, add: &mut impl FnMut(&'static str, String
             add("dccp.mp_rtt_age", rtt.age.as_millis().to_string());
         }
         MpOption::Priority(priority) => add("dccp.mp_prioval", priority.get().to_string()),
-        MpOption::Close(key) => add("dccp.mp_close_key", format!("0x{}", hex(&key.data))),
+        // of a longer key it shows the first eight bytes
+        MpOption::Close(key) => {
+            let shown = key.data.get(..8).unwrap_or(&key.data);
+            add("dccp.mp_close_key", format!("0x{}", hex(shown)));
+        }
         MpOption::AddAddress { .. } => {
             add("dccp.mp_addaddr", "7".into());
             add("dccp.option.len.bad", "1".into());
