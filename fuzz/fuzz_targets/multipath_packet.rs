@@ -13,6 +13,7 @@ use multipath::signal::{Inbox, Outbox, OutboxConfig};
 use multipath::tunnel::{PathConfig, TunnelConfig};
 use units::{Ecn, Instant};
 
+#[derive(Clone, Debug)]
 struct Data;
 
 impl Payload for Data {
