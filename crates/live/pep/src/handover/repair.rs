@@ -39,6 +39,8 @@ const ESTABLISHED: u8 = 1;
 const MAX_SEGMENT: usize = 65_536;
 /// Tries to read a connection that changes meanwhile.
 const TRIES: usize = 3;
+/// Buffers are no smaller, bytes.
+const LEAST_BUFFER: u32 = 65_536;
 /// The least that is sent at once where the kernel is short of memory, bytes.
 const MIN_PIECE: usize = 1_024;
 
@@ -153,20 +155,12 @@ fn peek(socket: &OwnedFd, bytes: usize, more: usize) -> io::Result<Vec<u8>> {
     Ok(memory)
 }
 
-/// How a restored socket is set up beside its connection's state.
-#[derive(Debug)]
-pub(crate) struct Setting<'a> {
-    /// Of a socket towards a server.
-    pub(crate) onward: Option<&'a Onward>,
-    /// The least receive buffer, bytes.
-    pub(crate) buffer: u32,
-}
-
-/// A connection in repair mode that takes nothing: it sends nothing, and ends without a packet.
+/// A connection in repair mode that takes nothing: it sends nothing, and ends without a packet. One towards a server is
+/// bound and marked as `onward` has it.
 ///
 /// # Errors
 /// The kernel's.
-pub(crate) fn restore(leg: &Leg, setting: &Setting<'_>) -> io::Result<OwnedFd> {
+pub(crate) fn restore(leg: &Leg, onward: Option<&Onward>) -> io::Result<OwnedFd> {
     let is_ipv6 = leg.local.is_ipv6();
     let family = if is_ipv6 {
         AddressFamily::INET6
@@ -180,7 +174,7 @@ pub(crate) fn restore(leg: &Leg, setting: &Setting<'_>) -> io::Result<OwnedFd> {
     sys::set_transparent(&socket, is_ipv6)?;
     sockopt::set_tcp_nodelay(&socket, true)?;
     prepare_end(&socket)?;
-    if let Some(onward) = setting.onward {
+    if let Some(onward) = onward {
         if onward.mark != 0 {
             sys::set_mark(&socket, onward.mark)?;
         }
@@ -188,16 +182,11 @@ pub(crate) fn restore(leg: &Leg, setting: &Setting<'_>) -> io::Result<OwnedFd> {
             sys::bind_to_device(&socket, interface)?;
         }
     }
-    // room for all that the peer may send, with what the kernel keeps beside it
-    let room = leg.window.rcv_wnd.saturating_mul(2).max(setting.buffer);
+    // room for all that the peer may send; the kernel takes twice as much, for what it keeps beside it. More would have the
+    // window grow with each transfer
+    let room = leg.window.rcv_wnd.max(LEAST_BUFFER);
     sockopt::set_socket_recv_buffer_size_force(&socket, room as usize)?;
-    let room = leg.in_flight.len().saturating_mul(2) + (1 << 18);
-    set_int(
-        &socket,
-        libc::SOL_SOCKET,
-        libc::SO_SNDBUFFORCE,
-        i32::try_from(room).unwrap_or(i32::MAX / 2),
-    )?;
+    set_send_buffer(&socket, leg.in_flight.len().saturating_mul(2))?;
     let set = |name, value| set_int(&socket, libc::SOL_TCP, name, value);
     for (queue, number) in [(RECV_QUEUE, leg.rcv_nxt), (SEND_QUEUE, leg.snd_una)] {
         set(TCP_REPAIR_QUEUE, queue)?;
@@ -217,6 +206,8 @@ pub(crate) fn restore(leg: &Leg, setting: &Setting<'_>) -> io::Result<OwnedFd> {
     set(TCP_REPAIR_QUEUE, SEND_QUEUE)?;
     fill(&socket, &leg.in_flight)?;
     set(TCP_REPAIR_QUEUE, NO_QUEUE)?;
+    // grows again as the connection does
+    set_send_buffer(&socket, 0)?;
     let window = &leg.window;
     let window = RepairWindow {
         send: [window.snd_wl1, window.snd_wnd, window.max_window],
@@ -225,6 +216,12 @@ pub(crate) fn restore(leg: &Leg, setting: &Setting<'_>) -> io::Result<OwnedFd> {
     };
     sys::set_repair_window(&socket, window)?;
     Ok(socket)
+}
+
+fn set_send_buffer(socket: &OwnedFd, bytes: usize) -> io::Result<()> {
+    let bytes = i32::try_from(bytes).unwrap_or(i32::MAX / 2);
+    let bytes = bytes.max(LEAST_BUFFER as i32);
+    set_int(socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, bytes)
 }
 
 /// An array of `struct tcp_repair_opt`: kind and value.

@@ -1,7 +1,7 @@
 //! The side that is to have the connections.
 
 use super::link::Link;
-use super::repair::{self, Setting};
+use super::repair;
 use crate::config::{Config, Handover, Interception};
 use crate::daemon::Core;
 use crate::error::PepError;
@@ -209,17 +209,8 @@ impl Transfer<'_> {
         &self,
         flow: &Flow,
     ) -> std::io::Result<(std::os::fd::OwnedFd, std::os::fd::OwnedFd)> {
-        let buffer = self.config.relay.receive_buffer.get();
-        let ran = Setting {
-            onward: None,
-            buffer: 1 << 16,
-        };
-        let wan = Setting {
-            onward: Some(&self.config.onward),
-            buffer: u32::try_from(buffer).unwrap_or(u32::MAX),
-        };
-        let ran = repair::restore(&flow.ran, &ran)?;
-        Ok((ran, repair::restore(&flow.wan, &wan)?))
+        let ran = repair::restore(&flow.ran, None)?;
+        Ok((ran, repair::restore(&flow.wan, Some(&self.config.onward))?))
     }
 
     /// The connections live here.

@@ -207,7 +207,8 @@ fn what_is_half_closed_stays_and_goes_on() {
 
 /// A word there and back.
 fn echo(near: &mut TcpStream, far: &mut TcpStream) -> std::io::Result<()> {
-    for (from, to) in [(&mut *near, &mut *far), (far, near)] {
+    let (near, far) = (&*near, &*far);
+    for (mut from, mut to) in [(near, far), (far, near)] {
         let mut got = [0; 5];
         from.write_all(b"hello")?;
         to.read_exact(&mut got)?;

@@ -8,7 +8,7 @@ use crate::relay::command::Waker;
 use crate::relay::connection::{Connection, Next, ResetReason, Side};
 use crate::relay::moving::{Adopted, Frozen, Moving};
 use crate::relay::slab::Key;
-use crate::relay::upstream::set_keepalive;
+use crate::relay::upstream::{set_keepalive, set_receive_buffer};
 use crate::sys;
 use relocation::Outcome;
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -94,6 +94,8 @@ impl Worker {
         // not inherited from a listener
         let _ = set_keepalive(&ran, &self.config.keepalive);
         let _ = sys::set_notsent_lowat(&ran, most_unsent);
+        // what the server has been shown stays
+        let _ = set_receive_buffer(&wan, share.max(flow.wan.window.rcv_wnd));
         let _ = sys::set_window_clamp(&wan, share);
         let rule = self
             .decides()
