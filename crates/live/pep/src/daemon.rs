@@ -332,6 +332,7 @@ pub fn run(start: &Start) -> Result<(), PepError> {
     if let Some(inherited) = inherited {
         inherited.serving();
     }
+    handover::follow(&core)?;
     if let Some(listener) = takes_over {
         let core = Arc::clone(&core);
         std::thread::spawn(move || handover::serve(&core, &listener));

@@ -34,7 +34,14 @@ pub fn flows(socket: &Path) -> Result<Value, PepError> {
 /// Nothing answers there, or the connections stay.
 pub fn move_connections(socket: &Path, ue: IpAddr, to: &str) -> Result<Value, PepError> {
     let request = json!({ "command": "move", "ue": ue, "to": to });
-    admin::request(socket, &request).map_err(|error| peer(socket, &error))
+    let report = admin::request(socket, &request).map_err(|error| peer(socket, &error))?;
+    match report["error"].as_str() {
+        None => Ok(report),
+        Some(error) => Err(PepError::Peer {
+            socket: socket.to_owned(),
+            message: format!("hands nothing over: {error}"),
+        }),
+    }
 }
 
 fn query(socket: &Path, command: &str) -> Result<Value, PepError> {

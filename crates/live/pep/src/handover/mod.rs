@@ -8,6 +8,7 @@
 //!
 //! The protocol is [`relocation`]'s; here are its sockets, those of the connections and those between the proxies.
 
+mod cells;
 pub(crate) mod freeze;
 mod link;
 pub(crate) mod repair;
@@ -15,6 +16,7 @@ mod source;
 mod stats;
 mod target;
 
+pub(crate) use cells::{Cells, follow};
 pub(crate) use source::hand_over;
 pub(crate) use stats::{HandoverStatus, Stats};
 pub(crate) use target::{open, serve};

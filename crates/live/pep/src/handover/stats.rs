@@ -6,8 +6,9 @@ use relocation::Outcome;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::SyncSender;
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 /// Upper bounds of the histogram of frozen times, seconds.
@@ -24,6 +25,8 @@ pub(crate) struct Stats {
     frozen: Mutex<Frozen>,
     /// UEs whose connections are on their way, from or to here.
     under_way: Mutex<BTreeSet<IpAddr>>,
+    /// To whom it is given that a UE is in another proxy's cell.
+    arrivals: OnceLock<SyncSender<(IpAddr, u32)>>,
 }
 
 /// Frozen times of transfers.
@@ -74,6 +77,19 @@ impl Drop for UnderWay<'_> {
 }
 
 impl Stats {
+    /// UEs in cells of other proxies are given there.
+    pub(super) fn give_arrivals(&self, to: SyncSender<(IpAddr, u32)>) {
+        // once for each process
+        let _ = self.arrivals.set(to);
+    }
+
+    /// A UE with connections is in a cell of another proxy. The next report repeats what finds no room.
+    pub(super) fn on_arrival(&self, ue: IpAddr, cell: u32) {
+        if let Some(to) = self.arrivals.get() {
+            let _ = to.try_send((ue, cell));
+        }
+    }
+
     /// None if they are already.
     pub(super) fn begin(&self, ue: IpAddr) -> Option<UnderWay<'_>> {
         let is_first = lock(&self.under_way).insert(ue);
