@@ -50,7 +50,10 @@ pub const TESTS: &[Test] = &[
 /// Has a proxy hand the client's connections over.
 fn hand_over(from: &Daemon, is_ipv6: bool) -> Value {
     let socket = from.path("pep.sock");
-    pep::move_connections(&socket, client(is_ipv6), "other").unwrap_or_else(|e| panic!("{e}"))
+    let report = pep::move_connections(&socket, client(is_ipv6), "other");
+    let report = report.unwrap_or_else(|error| panic!("{error}"));
+    eprintln!("{report}");
+    report
 }
 
 /// Payload on its way until it is stopped.
@@ -128,7 +131,6 @@ fn ten_transfers(two: &Two, is_ipv6: bool) {
         let report = hand_over(from, is_ipv6);
         assert_eq!(report["moved"], 2, "{report}");
         assert_eq!(report["stay"], serde_json::json!({}));
-        eprintln!("{report}");
         two.route((n + 1) % 2);
         assert_eq!(to.status()["connections"], 2);
     }
