@@ -14,8 +14,8 @@ const TURN: usize = 1 << 20;
 /// Payload that waits in memory, in the direction of each side.
 #[derive(Debug, Default)]
 pub(super) struct Carried {
-    /// Towards the UE, and towards the server.
-    waiting: [Waiting; 2],
+    /// Towards the UE, and towards the server; none where there is nothing, as for most connections.
+    waiting: Option<Box<[Waiting; 2]>>,
 }
 
 #[derive(Debug, Default)]
@@ -29,14 +29,16 @@ impl Carried {
     /// Towards the UE, and towards the server.
     pub(super) fn new(down: Vec<u8>, up: Vec<u8>) -> Self {
         Self {
-            waiting: [down, up].map(|bytes| Waiting { bytes, done: 0 }),
+            waiting: Some(Box::new([down, up].map(|bytes| Waiting { bytes, done: 0 }))),
         }
     }
 
     /// What is left towards a side.
     pub(super) fn left(&self, towards: Side) -> &[u8] {
-        let waiting = &self.waiting[towards as usize];
-        &waiting.bytes[waiting.done..]
+        self.waiting.as_ref().map_or(&[], |waiting| {
+            let waiting = &waiting[towards as usize];
+            &waiting.bytes[waiting.done..]
+        })
     }
 
     /// All that is left, bytes.
@@ -54,6 +56,9 @@ impl Carried {
     ) -> Result<Option<Moved>> {
         let left = self.left(towards);
         if left.is_empty() {
+            if self.len() == 0 {
+                self.waiting = None;
+            }
             return Ok(None);
         }
         if !to.ready.can_write {
@@ -69,10 +74,12 @@ impl Carried {
             }
             Err(error) => return Err(error),
         };
-        let waiting = &mut self.waiting[towards as usize];
-        waiting.done += written;
-        if waiting.done == waiting.bytes.len() {
-            *waiting = Waiting::default();
+        if let Some(both) = &mut self.waiting {
+            let waiting = &mut both[towards as usize];
+            waiting.done += written;
+            if waiting.done == waiting.bytes.len() {
+                *waiting = Waiting::default();
+            }
         }
         means.registry.account(ue, written, 0);
         Ok(Some(Moved {
