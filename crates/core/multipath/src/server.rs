@@ -22,6 +22,7 @@
 
 mod admission;
 mod budget;
+mod clients;
 mod moving;
 mod proofs;
 

@@ -28,11 +28,13 @@
 //! | --- | --- |
 //! | `config` | the configuration and its times |
 //! | `exchange` | actions, events, reports of the network |
+//! | `keys` | another pre-shared key |
 //! | `path` | the state of a configured path |
 //! | `supervision` | what is decided, and when |
 
 mod config;
 mod exchange;
+mod keys;
 mod path;
 mod supervision;
 

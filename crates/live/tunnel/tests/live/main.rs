@@ -14,8 +14,10 @@ mod narrow;
 mod network;
 mod paths;
 mod radio;
+mod reload;
 mod secrecy;
 mod strangers;
+mod system;
 
 use libtest_mimic::{Arguments, Trial};
 use std::process::ExitCode;
@@ -38,6 +40,8 @@ fn main() -> ExitCode {
         metrics::TESTS,
         faults::TESTS,
         secrecy::TESTS,
+        reload::TESTS,
+        system::TESTS,
     ]
     .concat();
     let trials = tests.into_iter().map(|(name, body)| {

@@ -200,10 +200,15 @@ impl Daemon {
         kill_process(Pid::from_child(&self.child), signal).expect("it runs");
     }
 
-    /// Replaces its configuration, and has it read again.
-    pub fn reload(&self, config: &str) {
+    /// Replaces its configuration.
+    pub fn write(&self, config: &str) {
         let text = filled(self.folder.path(), config);
         std::fs::write(self.folder.path().join("tunnel.toml"), text).expect("written");
+    }
+
+    /// Replaces its configuration, and has it read again.
+    pub fn reload(&self, config: &str) {
+        self.write(config);
         self.signal(Signal::HUP);
     }
 
