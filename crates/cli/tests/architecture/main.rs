@@ -179,6 +179,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "socket-options",
         ],
     ),
+    ("tunnel-command", &["tunnel", "units"]),
     ("sweep", &["scenario"]),
     ("judge", &["lab", "report", "scenario", "units"]),
     (
@@ -205,6 +206,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "daemon",
             "quic",
             "tunnel",
+            "tunnel-command",
             "dash",
         ],
     ),

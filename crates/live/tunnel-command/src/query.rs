@@ -62,6 +62,7 @@ pub enum PathCommand {
         /// As with `brimful tunnel client --path`
         #[arg(value_name = "PATH")]
         path: String,
+        /// Which daemon
         #[command(flatten)]
         ask: SocketArgs,
     },
@@ -70,6 +71,7 @@ pub enum PathCommand {
         /// Its name
         #[arg(value_name = "NAME")]
         name: String,
+        /// Which daemon
         #[command(flatten)]
         ask: SocketArgs,
     },
@@ -81,6 +83,7 @@ pub enum PathCommand {
         /// never, standby, secondary, primary, or 0 to 15
         #[arg(value_name = "PRIORITY")]
         priority: String,
+        /// Which daemon
         #[command(flatten)]
         ask: SocketArgs,
     },

@@ -96,6 +96,10 @@ fn clients_come_and_go_without_a_restart() {
     wait_until("it is refused", || {
         server.status()["refused"]["unknown-client"].as_u64() > Some(0)
     });
+    // answers of this host's second client go back by its device
+    hosts
+        .client
+        .sh("ip route add default dev t1 table 9; ip rule add from 10.99.0.3 table 9");
     hosts.server.sh("ping -c 2 -i 0.2 -w 60 10.99.0.3");
     assert!(
         !two.log().contains("a new connection begins"),
@@ -239,9 +243,9 @@ fn a_configuration_that_cannot_be_used_is_refused_whole() {
             // of two routes the second cannot be
             with_two.replace(
                 "[tun]\n",
-                "[tun]\nroutes = [\"10.77.0.0/16\", \"0.0.0.1/32\"]\n",
+                "[tun]\nroutes = [\"10.77.0.0/16\", \"10.78.1.1/16\"]\n",
             ),
-            "ip route replace 0.0.0.1/32",
+            "ip route replace 10.78.1.1/16",
         ),
     ] {
         refuse(&server, &config, part);
