@@ -200,7 +200,7 @@ impl Daemon {
         config: &str,
         (folder, log): (TempDir, File),
         environment: &[(&str, &Path)],
-        by: impl Fn(&Path) -> Command + Send,
+        by: impl FnOnce(&Path) -> Command,
     ) -> Self {
         write_key(&folder, "key", KEY);
         write_key(&folder, "other", OTHER_KEY);
@@ -211,8 +211,9 @@ impl Daemon {
         let path = folder.path().join("tunnel.toml");
         std::fs::write(&path, text).expect("written");
         let program = std::env::current_exe().expect("this program");
+        let mut command = by(folder.path());
         let child = host.enter(|| {
-            by(folder.path())
+            command
                 .arg(program)
                 .args(["daemon", role])
                 .arg(&path)
