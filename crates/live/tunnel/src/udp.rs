@@ -299,6 +299,7 @@ mod tests {
     #[test]
     fn no_such_interface_is_an_error() {
         let way = Way {
+            mark: None,
             interface: Some("none-such0".to_owned()),
             local: None,
         };

@@ -223,7 +223,7 @@ mod tests {
     fn addresses_take_turns_until_one_answers() {
         let all = [address(1), address(2), address(3)];
         let mut choice = Choice::default();
-        let mut next = |choice: &mut Choice| choice.next(&all).expect("one");
+        let next = |choice: &mut Choice| choice.next(&all).expect("one");
         let first: Vec<_> = (0..5).map(|_| next(&mut choice)).collect();
         assert_eq!(first, [1, 2, 3, 1, 2].map(address));
         choice.on_up();
