@@ -35,6 +35,8 @@ const HAS_SCALES: u8 = 4;
 const HAS_ECN: u8 = 8;
 /// `TCP_ESTABLISHED`.
 const ESTABLISHED: u8 = 1;
+/// `TCP_MAX_WSCALE`.
+const MAX_SCALE: u8 = 14;
 /// A first segment of which a part is acknowledged stands whole in the queue, bytes at most.
 const MAX_SEGMENT: usize = 65_536;
 /// Tries to read a connection that changes meanwhile.
@@ -93,6 +95,7 @@ fn read(socket: &OwnedFd) -> io::Result<Option<Saved>> {
         true => (scales & 15, scales >> 4),
         false => (scales >> 4, scales & 15),
     };
+    let scales = (options & HAS_SCALES != 0).then_some(scales);
     let timestamp = get_int(socket, libc::SOL_TCP, TCP_TIMESTAMP)? as u32;
     let mss = get_int(socket, libc::SOL_TCP, libc::TCP_MAXSEG)? as u32;
     queue(SEND_QUEUE)?;
@@ -128,12 +131,12 @@ fn read(socket: &OwnedFd) -> io::Result<Option<Saved>> {
             mss,
             timestamp: (options & HAS_TIMESTAMPS != 0).then_some(timestamp),
             has_sack: options & HAS_SACK != 0,
-            scales: (options & HAS_SCALES != 0).then_some(scales),
+            scales,
             window: Window {
                 snd_wl1,
                 snd_wnd,
                 max_window,
-                rcv_wnd: window.rcv_wnd,
+                rcv_wnd: shown(window.rcv_wnd, scales),
                 rcv_wup: window.rcv_wup,
             },
             in_flight: sent,
@@ -141,6 +144,13 @@ fn read(socket: &OwnedFd) -> io::Result<Option<Saved>> {
         unread,
         unsent,
     }))
+}
+
+/// The window that the peer was shown: what the kernel keeps is not bounded by what a segment can state.
+fn shown(rcv_wnd: u32, scales: Option<(u8, u8)>) -> u32 {
+    let (_, ours) = scales.unwrap_or_default();
+    let most = u64::from(u16::MAX) << ours.min(MAX_SCALE);
+    u32::try_from(most).map_or(rcv_wnd, |most| rcv_wnd.min(most))
 }
 
 /// So many bytes of a queue, or as many as there are, with room for more of them.
@@ -227,9 +237,9 @@ fn set_send_buffer(socket: &OwnedFd, bytes: usize) -> io::Result<()> {
 /// An array of `struct tcp_repair_opt`: kind and value.
 fn option_words(leg: &Leg) -> Vec<u8> {
     let mut pairs = vec![(OPTION_MSS, leg.mss)];
-    if let Some((snd, rcv)) = leg.scales {
-        pairs.push((OPTION_WINDOW, u32::from(snd) | u32::from(rcv) << 16));
-    }
+    // connecting in repair mode has chosen a scale of ours, as if the peer knew of it
+    let (snd, rcv) = leg.scales.unwrap_or_default();
+    pairs.push((OPTION_WINDOW, u32::from(snd) | u32::from(rcv) << 16));
     if leg.has_sack {
         pairs.push((OPTION_SACK, 0));
     }
@@ -274,4 +284,51 @@ pub(crate) fn begin(socket: &OwnedFd, is_locked: bool) -> io::Result<()> {
     sys::send_window_probe(socket)?;
     sockopt::set_socket_reuseaddr(socket, true)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_is_no_larger_than_a_segment_can_state() {
+        assert_eq!(shown(14_000_000, None), 65_535);
+        assert_eq!(shown(14_000_000, Some((7, 0))), 65_535);
+        assert_eq!(shown(14_000_000, Some((0, 7))), 65_535 << 7);
+        assert_eq!(shown(1_000, Some((7, 7))), 1_000);
+        assert_eq!(shown(1 << 30, Some((14, 14))), 65_535 << 14);
+    }
+
+    /// Connecting in repair mode chooses a scale, which no peer has seen.
+    #[test]
+    fn a_connection_without_scales_is_restored_without() {
+        let address = ([127, 0, 0, 1], 1).into();
+        let leg = Leg {
+            local: address,
+            remote: address,
+            snd_una: 1,
+            rcv_nxt: 1,
+            mss: 1_460,
+            timestamp: None,
+            has_sack: false,
+            scales: None,
+            window: Window {
+                snd_wl1: 1,
+                snd_wnd: 1,
+                max_window: 1,
+                rcv_wnd: 1,
+                rcv_wup: 1,
+            },
+            in_flight: Vec::new(),
+        };
+        let words = |of: &[u32]| of.iter().flat_map(|n| n.to_ne_bytes()).collect::<Vec<u8>>();
+        let expected = [OPTION_MSS, 1_460, OPTION_WINDOW, 0];
+        assert_eq!(option_words(&leg), words(&expected));
+        let scaled = Leg {
+            scales: Some((3, 7)),
+            ..leg
+        };
+        let expected = [OPTION_MSS, 1_460, OPTION_WINDOW, 3 | 7 << 16];
+        assert_eq!(option_words(&scaled), words(&expected));
+    }
 }

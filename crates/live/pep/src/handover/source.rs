@@ -11,6 +11,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
+/// A worker answers within this time.
+const WORKER_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// What became of a transfer.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Report {
@@ -117,7 +120,6 @@ impl Transfer<'_> {
 
     /// Of all workers; false if one does not answer in time, whose connections thaw by themselves.
     fn freeze(&mut self, ue: IpAddr) -> bool {
-        let timeout = Duration::from_secs(1);
         let asked: Vec<_> = self.core.workers().iter().map(|_| channel()).collect();
         for (worker, (to, _)) in self.core.workers().iter().zip(&asked) {
             let to: Sender<Vec<Frozen>> = to.clone();
@@ -126,7 +128,7 @@ impl Transfer<'_> {
         let mut all = true;
         for (i, (to, from)) in asked.into_iter().enumerate() {
             drop(to);
-            let Ok(frozen) = from.recv_timeout(timeout) else {
+            let Ok(frozen) = from.recv_timeout(WORKER_TIMEOUT) else {
                 all = false;
                 continue;
             };
@@ -186,7 +188,11 @@ impl Transfer<'_> {
             if let Err(error) = self.core.note_moved(&gone) {
                 tracing::warn!(%error, "late packets of connections that have moved are not dropped");
             }
-            self.command(&self.moved, Moving::Forget);
+            let (done, all_done) = channel();
+            self.command(&self.moved, |keys| Moving::Forget(keys, done.clone()));
+            drop(done);
+            // one that comes back at once finds its place taken until then
+            let _ = all_done.recv_timeout(WORKER_TIMEOUT);
             stats.on_moved(gone.len(), frozen);
             self.report.moved = gone.len();
             self.report.frozen_seconds = frozen.as_secs_f64();
@@ -214,7 +220,7 @@ impl Transfer<'_> {
         format!("{why}: all connections stay")
     }
 
-    fn command(&self, keys: &Keys, what: fn(Vec<Key>) -> Moving) {
+    fn command(&self, keys: &Keys, what: impl Fn(Vec<Key>) -> Moving) {
         for (worker, keys) in keys {
             if let Some(worker) = self.core.workers().get(*worker) {
                 worker.send(WorkerCommand::Moving(what(keys.clone())));

@@ -101,6 +101,8 @@ const FAMILIES: [Family; 2] = [
 ///   is of a connection that is older than the rules, or has passed by.
 ///   The listener is none of these (it is bound to the wildcard address): of connections that pass by, some have its
 ///   port at an end.
+/// - Of connections that have moved to another proxy, what belongs to no socket is dropped, before the listener sees
+///   acknowledgements of it: they are no answers to cookies, and it would answer with a reset.
 /// - The listener's port cannot be reached directly.
 pub(super) fn script(names: &Names, transparent: &Transparent, taking: Taking) -> String {
     let Names { table, mark, port } = names;
@@ -171,10 +173,10 @@ pub(super) fn script(names: &Names, transparent: &Transparent, taking: Taking) -
          type filter hook prerouting priority mangle; policy accept;\n    \
          tcp dport {port} fib daddr type local drop\n{rules}    \
          iifname \"{ran}\" meta l4proto tcp tcp flags & (fin | syn | rst | ack) != syn socket \
-         transparent 1 socket wildcard 0 meta mark set {mark} accept\n{acknowledged}    \
+         transparent 1 socket wildcard 0 meta mark set {mark} accept\n    \
          iifname \"{wan}\" meta l4proto tcp socket transparent 1 socket wildcard 0 meta mark set {mark} accept\n    \
          iifname {{ \"{ran}\", \"{wan}\" }} meta l4proto {{ icmp, icmpv6 }} socket transparent 1 socket wildcard 0 \
-         meta mark set {mark} accept\n{moved}  }}\n}}\n"
+         meta mark set {mark} accept\n{moved}{acknowledged}  }}\n}}\n"
     )
 }
 
@@ -397,6 +399,10 @@ mod tests {
             4,
             "both sides, both families"
         );
+        // the listener would answer what comes of a connection that was taken here and has moved by a reset
+        let at = |what: &str| text.find(what).expect("a rule");
+        assert!(at("@moved6 drop") < at("== ack ip saddr"));
+        assert!(at("socket transparent 1") < at("@moved4 drop"));
         let chains = text.matches("tcp flags set syn tproxy").count();
         assert_eq!(chains, 4, "first and repeated SYNs of both families");
         assert!(text.contains("elements = { \"ran0\" }"));

@@ -20,8 +20,8 @@ pub(crate) enum Moving {
     Thaw(Vec<Key>),
     /// They are another's: they end without a packet from now on, and stay until it has confirmed it.
     Silence(Vec<Key>),
-    /// The other has them.
-    Forget(Vec<Key>),
+    /// The other has them. The sender is dropped when they are gone.
+    Forget(Vec<Key>, Sender<()>),
     /// The other may have them, or not: both ends are to know that they are over.
     Reset(Vec<Key>),
     /// These live here from now on.

@@ -47,6 +47,9 @@ pub const TESTS: &[Test] = &[
     ),
 ];
 
+/// A busy machine is no reason to give a transfer up.
+const PATIENT: &str = "timeout = \"60 s\"";
+
 /// Has a proxy hand the client's connections over.
 fn hand_over(from: &Daemon, is_ipv6: bool) -> Value {
     let socket = from.path("pep.sock");
@@ -112,7 +115,7 @@ impl Transfer {
 fn ten_transfers(two: &Two, is_ipv6: bool) {
     let folder = tempfile::tempdir().expect("a folder");
     let at = [folder.path().join("first"), folder.path().join("second")];
-    let daemons = [0, 1].map(|i| two.proxy(i, &at[i], &at[1 - i], ""));
+    let daemons = [0, 1].map(|i| two.proxy(i, &at[i], &at[1 - i], PATIENT));
     let address = SocketAddr::new(server(is_ipv6), 5_201);
     let listener = listen(&two.server, address);
     let pair = || {
@@ -232,7 +235,7 @@ fn what_waits_for_a_reader_moves_too() {
     };
     let folder = tempfile::tempdir().expect("a folder");
     let at = [folder.path().join("first"), folder.path().join("second")];
-    let daemons = [0, 1].map(|i| two.proxy(i, &at[i], &at[1 - i], ""));
+    let daemons = [0, 1].map(|i| two.proxy(i, &at[i], &at[1 - i], PATIENT));
     let address = SocketAddr::new(server(false), 5_201);
     let listener = listen(&two.server, address);
     let near = connect(&two.client, address).expect("connected");

@@ -35,7 +35,7 @@ impl Worker {
                     }
                 }
             }
-            Moving::Forget(keys) => {
+            Moving::Forget(keys, done) => {
                 for key in keys {
                     if let Some(connection) = self.connections.get_mut(key) {
                         // in case that a window was to be shown meanwhile
@@ -43,6 +43,7 @@ impl Worker {
                         self.end(key, Next::Moved);
                     }
                 }
+                drop(done);
             }
             Moving::Reset(keys) => {
                 for key in keys {
