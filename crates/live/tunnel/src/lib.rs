@@ -21,6 +21,7 @@ mod config;
 mod daemon;
 mod dashboard;
 mod error;
+mod flow;
 mod frames;
 mod inner;
 mod inside;
