@@ -181,6 +181,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "socket-options",
         ],
     ),
+    ("tunnel-command", &["tunnel", "units"]),
     ("sweep", &["scenario"]),
     ("judge", &["lab", "report", "scenario", "units"]),
     (
@@ -207,6 +208,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "daemon",
             "quic",
             "tunnel",
+            "tunnel-command",
             "dash",
         ],
     ),

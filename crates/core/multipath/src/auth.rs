@@ -208,6 +208,15 @@ impl PreSharedKey {
     }
 }
 
+impl PartialEq for PreSharedKey {
+    /// Of the same bytes.
+    fn eq(&self, other: &Self) -> bool {
+        self.joins == other.joins
+    }
+}
+
+impl Eq for PreSharedKey {}
+
 impl fmt::Debug for PreSharedKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("PreSharedKey")

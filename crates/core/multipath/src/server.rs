@@ -23,6 +23,7 @@
 mod addresses;
 mod admission;
 mod budget;
+mod clients;
 mod cookies;
 mod moving;
 mod proofs;

@@ -197,14 +197,14 @@ impl<P: Payload> Client<P> {
     }
 
     /// What may leave now is to leave before the sockets are closed.
-    fn flush(&mut self, now: Instant) {
+    pub(super) fn flush(&mut self, now: Instant) {
         while let Some(transmit) = self.tunnel.poll_transmit(now) {
             self.outbox.extend(addressed(&self.by_path, transmit));
         }
     }
 
     /// A new connection, with all paths.
-    fn begin_again(&mut self, now: Instant) {
+    pub(super) fn begin_again(&mut self, now: Instant) {
         if self.is_ending {
             return;
         }

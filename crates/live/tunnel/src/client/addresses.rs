@@ -6,7 +6,7 @@
 
 use super::Client;
 use super::links::LivePath;
-use crate::config::PathConfig;
+use crate::config::{End, PathConfig};
 use crate::link::Way;
 use multipath::client::{Action, ClientEvent, ClientPathId};
 use multipath::packet::AddressId;
@@ -15,6 +15,10 @@ use std::net::{IpAddr, SocketAddr};
 use units::Instant;
 
 impl Client {
+    fn uses_announced(&self) -> bool {
+        matches!(&self.config.end, End::Client(end) if end.use_announced)
+    }
+
     /// A path has a socket: the server is notified of its address.
     pub(super) fn announce(&mut self, now: Instant, id: ClientPathId) {
         let link = self.paths.get(id).and_then(|path| path.link.as_ref());
@@ -49,9 +53,7 @@ impl Client {
 
     pub(super) fn on_address_event(&mut self, now: Instant, event: ClientEvent) {
         match event {
-            ClientEvent::AddressAdded { id, address, port }
-                if self.end().is_some_and(|end| end.use_announced) =>
-            {
+            ClientEvent::AddressAdded { id, address, port } if self.uses_announced() => {
                 self.add_announced(now, id, address, port);
             }
             ClientEvent::AddressRemoved(id) => {
@@ -75,24 +77,28 @@ impl Client {
 
     /// Each configured path has another to that address.
     fn add_announced(&mut self, now: Instant, id: AddressId, address: IpAddr, port: Option<u16>) {
-        let configured: Vec<PathConfig> = self
+        // with the server's address that each has now
+        let configured: Vec<(PathConfig, SocketAddr)> = self
             .paths
             .configured()
             .filter(|(_, path)| path.announced.is_none())
-            .map(|(_, path)| path.config.clone())
+            .filter_map(|(_, path)| {
+                let present = path.choice.present.or(path.config.remote.address())?;
+                Some((path.config.clone(), present))
+            })
             .collect();
-        for of in configured
+        for (of, present) in configured
             .iter()
-            .filter(|of| of.remote.is_ipv4() == address.is_ipv4())
+            .filter(|(_, present)| present.is_ipv4() == address.is_ipv4())
         {
+            let further = SocketAddr::new(address, port.unwrap_or(present.port()));
             let path = PathConfig {
                 name: format!("{}+{}", of.name, id.0),
-                remote: SocketAddr::new(address, port.unwrap_or(of.remote.port())),
+                remote: further.into(),
                 ..of.clone()
             };
-            let is_same = |other: &PathConfig| {
-                (&other.interface, other.local, other.remote)
-                    == (&path.interface, path.local, path.remote)
+            let is_same = |(other, present): &(PathConfig, SocketAddr)| {
+                (&other.interface, other.local, *present) == (&path.interface, path.local, further)
             };
             if configured.iter().any(is_same) {
                 continue;

@@ -1,5 +1,6 @@
 //! The client's configured paths with their links.
 
+use super::names::Choice;
 use crate::config::PathConfig;
 use crate::inner::Inner;
 use crate::link::{Link, Way};
@@ -28,6 +29,8 @@ pub(super) struct LivePath {
     pub(super) is_removed: bool,
     /// What seals its packets; none if they are not sealed, or it was never opened.
     pub(super) secrecy: Option<Initiator>,
+    /// Where its socket goes.
+    pub(super) choice: Choice,
     /// Packets that wait for its first keys.
     waiting: VecDeque<Transmit<Inner>>,
 }
@@ -53,6 +56,7 @@ impl LivePath {
             announced: None,
             is_removed: false,
             secrecy: None,
+            choice: Choice::default(),
             waiting: VecDeque::new(),
         }
     }

@@ -23,22 +23,12 @@ impl Server {
         }
     }
 
-    /// Whether another configuration differs in these addresses, and in nothing else.
-    pub(super) fn differs_in_announce(&self, new: &Config) -> bool {
-        let (End::Server(own), End::Server(other)) = (&self.config.end, &new.end) else {
-            return false;
-        };
-        let mut same = new.clone();
-        let mut end = other.clone();
-        end.announce.clone_from(&own.announce);
-        same.end = End::Server(end);
-        same == self.config && own.announce != other.announce
-    }
-
-    /// Takes those addresses, and notifies every client of what has changed.
-    pub(super) fn announce_others(&mut self, now: Instant, new: Config) -> String {
-        let old = std::mem::replace(&mut self.config, new);
-        let (old, new) = (Self::announced(&old), Self::announced(&self.config));
+    /// Notifies every client of what differs from the addresses of the configuration before.
+    pub(super) fn announce_others(&mut self, now: Instant, old: &Config) -> Option<String> {
+        let (old, new) = (Self::announced(old), Self::announced(&self.config));
+        if old == new {
+            return None;
+        }
         let is_gone = |address: &&SocketAddr| !new.iter().any(|a| a.ip() == address.ip());
         let gone: Vec<SocketAddr> = old.iter().filter(is_gone).copied().collect();
         let keys: Vec<_> = self.core.connections().map(|(key, _)| key).collect();
@@ -50,6 +40,6 @@ impl Server {
             }
             self.announce(now, key);
         }
-        "configuration reloaded: addresses that are announced".to_owned()
+        Some("addresses that are announced".to_owned())
     }
 }

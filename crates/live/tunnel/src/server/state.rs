@@ -33,13 +33,8 @@ impl Server {
             let (sessions, cookies) = secrecy.counters();
             (status.sessions, status.cookies) = (sessions, cookies);
         }
-        if self.reports_config().is_some() {
-            let mut reports = self.reports.by_outcome();
-            reports.insert("told", self.radio_notified);
-            reports.insert("unconnected", self.radio_unconnected);
-            status.reports = reports;
-            status.reports_connected = Some(self.reports.is_connected());
-        }
+        #[cfg(feature = "edge")]
+        self.write_reports(status);
         status.accepted = counters.accepted;
         status.moved = counters.moved;
     }
@@ -73,11 +68,11 @@ impl Server {
                 stats.as_ref(),
                 counters.unwrap_or_default(),
             );
-            let session = self
-                .secrecy
-                .as_ref()
-                .and_then(|s| s.current(LinkId(flow.socket)));
-            path.cipher = session.map(|session| session.algorithm().name());
+            if let Some(secrecy) = &self.secrecy {
+                let link = LinkId(flow.socket);
+                path.set_session(now, secrecy.current(link));
+                path.sessions = secrecy.established_of(link);
+            }
             status.paths.push(path);
         }
         Some(status)

@@ -42,7 +42,7 @@ fn paths_lead_to_addresses_that_the_server_announces() {
     // what it opened by itself is no change of its file
     client.reload(&config);
     wait_until("its file is read again", || {
-        client.log().contains("0 changes of paths")
+        client.log().contains("configuration reloaded: no change")
     });
     hosts.cut("a");
     let address = format!("{SERVER}:5001");

@@ -18,8 +18,10 @@ mod narrow;
 mod network;
 mod paths;
 mod radio;
+mod reload;
 mod secrecy;
 mod strangers;
+mod system;
 
 use libtest_mimic::{Arguments, Trial};
 use std::process::ExitCode;
@@ -44,6 +46,8 @@ fn main() -> ExitCode {
         secrecy::TESTS,
         addresses::TESTS,
         capture::TESTS,
+        reload::TESTS,
+        system::TESTS,
     ]
     .concat();
     let trials = tests.into_iter().map(|(name, body)| {

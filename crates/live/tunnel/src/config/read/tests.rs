@@ -73,7 +73,8 @@ fn a_whole_client() {
         (lte.carrier, lte.controller.as_str()),
         (Carrier::Stream, "bbr")
     );
-    assert!(lte.remote.is_ipv6() && lte.priority < wifi.priority);
+    let of_lte = lte.remote.address();
+    assert!(of_lte.is_some_and(|at| at.is_ipv6()) && lte.priority < wifi.priority);
     assert_eq!(config.connection.reorder.rule, WaitRule::Equalised);
     assert_eq!(config.connection.reorder.margin, Duration::from_millis(5));
     assert_eq!(
