@@ -22,6 +22,7 @@ mod daemon;
 #[cfg(feature = "edge")]
 mod dashboard;
 mod error;
+mod flow;
 mod frames;
 mod inner;
 mod inside;

@@ -37,6 +37,8 @@ pub struct TunnelConfig {
     /// fast loss detection is off: the reordering waits for what is sent again, as long as its rule
     /// allows.
     pub reliability: Option<Duration>,
+    /// How long after it came a latency-sensitive packet is of use: of schedulers with classes (150 ms, ITU-T G.114).
+    pub latency_deadline: Duration,
     /// Longest payload. An acknowledgement goes with data only if both together are no longer than
     /// a packet with such a payload.
     pub mtu: usize,
@@ -73,6 +75,7 @@ impl Default for TunnelConfig {
             codel_interval: CODEL_INTERVAL,
             reorder: ReorderConfig::default(),
             reliability: None,
+            latency_deadline: Duration::from_millis(150),
             mtu: 1_400,
             sequence_window: 1 << 17,
             keepalive: Some(Duration::from_secs(5)),

@@ -10,6 +10,7 @@
 
 use super::config::PathConfig;
 use super::identity::Opening;
+use super::latency::Outstanding;
 use super::path::{Path, Phase, Retry, Windows};
 use super::{Event, Refusal, Role, Transmit, Tunnel, TunnelConfig};
 use crate::auth::{Offer, PreSharedKey, ProofStep, filler};
@@ -99,7 +100,7 @@ impl<P: Payload> Tunnel<P> {
             is_kept: self.scheduler.bounds_paths(),
             validation: self.config.window_validation,
         };
-        let path = Path::new(
+        let mut path = Path::new(
             id,
             config,
             phase,
@@ -109,6 +110,7 @@ impl<P: Payload> Tunnel<P> {
             now,
         )
         .map_err(|_| Refusal::Controller)?;
+        path.outstanding = self.latency.as_ref().map(|_| Outstanding::default());
         match free {
             Some(index) => self.paths[index] = path,
             None => self.paths.push(path),
