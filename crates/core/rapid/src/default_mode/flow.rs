@@ -17,14 +17,14 @@ const STORE_CEILING_RTTS: f64 = 0.2;
 /// Growth of the store on each round in which it ran dry, and its decay otherwise.
 const STORE_GROWTH: f64 = 1.25;
 const STORE_DECAY: f64 = 0.97;
-/// A flow without arrivals for this long does not count when shares are made, seconds.
-const IDLE_TIME: f64 = 1.0;
-/// A flow without arrivals for this long, or two round trips of the WAN, sends nothing now, seconds.
-const PAUSE_TIME: f64 = 0.01;
+/// A flow without arrivals for this long does not count when shares are made.
+const IDLE_TIME: Duration = Duration::from_secs(1);
+/// A flow without arrivals for this long, or two round trips of the WAN, sends nothing now.
+const PAUSE_TIME: Duration = Duration::from_millis(10);
 
-/// A flow of which nothing has arrived or been acknowledged for this long sends nothing, though some of it waits, seconds:
+/// A flow of which nothing has arrived or been acknowledged for this long sends nothing, though some of it waits:
 /// its user does not take it. What the radio has not sent yet, reports show.
-const STALL_TIME: f64 = 0.1;
+const STALL_TIME: Duration = Duration::from_millis(100);
 
 /// A window grows to no more than so many times what has arrived in a round trip so far, and to so many segments
 /// without that: four initial windows (RFC 6928). Slow start doubles; with four times, what is by chance divided between
@@ -44,12 +44,14 @@ pub(super) fn weight(elapsed: f64, time_constant: f64) -> f64 {
 }
 
 /// What is measured of a flow, in the units of the equations.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Telemetry {
     pub(super) wan_arrived: Bytes,
     /// Least and smoothed round-trip time towards the server, seconds.
     wan_rtt: Option<f64>,
     wan_srtt: Option<f64>,
+    /// Without arrivals for this long it sends nothing now.
+    pause: Duration,
     pub(super) ran_min_rtt: Option<Duration>,
     pub(super) ran_acked: Bytes,
     pub(super) ran_resent: Bytes,
@@ -63,6 +65,9 @@ impl From<&FlowTelemetry> for Telemetry {
             wan_arrived: of.wan_arrived,
             wan_rtt: of.wan_min_rtt.map(|rtt| rtt.as_secs_f64().max(1e-6)),
             wan_srtt: of.wan_srtt.map(Duration::as_secs_f64),
+            pause: of
+                .wan_min_rtt
+                .map_or(PAUSE_TIME, |rtt| (rtt * 2).max(PAUSE_TIME)),
             ran_min_rtt: of.ran_min_rtt,
             ran_acked: of.ran_acked,
             ran_resent: of.ran_resent,
@@ -123,7 +128,7 @@ impl Flow {
         Self {
             mss: opened.mss,
             place: opened.place,
-            telemetry: Telemetry::default(),
+            telemetry: Telemetry::from(&FlowTelemetry::default()),
             counts: true,
             sampled: (Bytes::ZERO, now),
             active_at: now,
@@ -166,7 +171,7 @@ impl Flow {
         let wan_rtt = self.telemetry.wan_srtt.unwrap_or(0.01);
         let segments = RATE_SEGMENTS * self.mss.get() as f64 / self.share.max(1.0);
         let horizon = (wan_rtt + turnaround)
-            .max(segments.min(IDLE_TIME))
+            .max(segments.min(IDLE_TIME.as_secs_f64()))
             .max(0.002);
         if elapsed < horizon / 8.0 {
             return;
@@ -198,15 +203,24 @@ impl Flow {
 
     /// Counts when shares are made.
     pub(super) fn is_active(&self, now: Instant) -> bool {
-        now.saturating_since(self.active_at).as_secs_f64() < IDLE_TIME || self.is_under_way()
+        now < self.active_at + IDLE_TIME || self.is_under_way()
     }
 
     /// Sends, or opened a moment ago.
     pub(super) fn is_sending(&self, now: Instant) -> bool {
-        let pause = self.wan_rtt().map_or(0.0, |rtt| 2.0 * rtt).max(PAUSE_TIME);
-        let is_stalled = now.saturating_since(self.moved_at).as_secs_f64() >= STALL_TIME;
-        (self.is_under_way() && !is_stalled)
-            || now.saturating_since(self.active_at).as_secs_f64() < pause
+        (self.is_under_way() && now < self.moved_at + STALL_TIME)
+            || now < self.active_at + self.telemetry.pause
+    }
+
+    /// Before this [`Self::is_active`] and [`Self::is_sending`] stay what they are now, as long as nothing of it moves.
+    pub(super) fn stays_until(&self, now: Instant) -> Instant {
+        let ends = [
+            self.active_at + IDLE_TIME,
+            self.moved_at + STALL_TIME,
+            self.active_at + self.telemetry.pause,
+        ];
+        let to_come = ends.into_iter().filter(|end| *end > now);
+        to_come.min().unwrap_or(Instant::MAX)
     }
 
     /// Data waits for room in its window towards the UE, or another segment would not fit into it.
@@ -336,7 +350,7 @@ impl Flow {
     /// (4) No more than the whole window leaves beside what is in flight to the UE, segments.
     pub(super) fn left_of(&self, whole: f64) -> f64 {
         let in_flight = self.segments(self.telemetry.ran_in_flight.get() as f64);
-        (whole - in_flight).floor().max(0.0)
+        whole_part(whole - in_flight)
     }
 
     /// The windows, segments; `None` for what nothing is known of. None if they are as good as the last.
@@ -377,6 +391,11 @@ impl Flow {
             }
         })
     }
+}
+
+/// What is whole of a positive number, without a call of the system's library for each; zero of a negative one.
+pub(super) fn whole_part(of: f64) -> f64 {
+    of as u64 as f64
 }
 
 /// Changes below a segment or 1/64 are not worth an update.

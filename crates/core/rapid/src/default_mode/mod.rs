@@ -208,7 +208,7 @@ impl Allocator for DefaultMode {
     fn on_flow_open(&mut self, now: Instant, id: FlowId, opened: FlowOpened) {
         self.on_flow_close(now, id);
         let ue = self.ues.entry(opened.ue).or_insert_with(|| Ue::new(now));
-        ue.flows.insert(id, Flow::new(now, opened));
+        ue.insert(id, Flow::new(now, opened));
         self.owners.insert(id, opened.ue);
         self.run_one(now, opened.ue);
     }
@@ -227,8 +227,8 @@ impl Allocator for DefaultMode {
 
     fn on_telemetry(&mut self, now: Instant, id: FlowId, telemetry: &FlowTelemetry) {
         let ue = self.owners.get(&id).and_then(|rnti| self.ues.get_mut(rnti));
-        if let Some(flow) = ue.and_then(|ue| ue.flows.get_mut(id)) {
-            flow.measured(now, telemetry);
+        if let Some(ue) = ue {
+            ue.measured(now, id, telemetry);
         }
     }
 

@@ -10,6 +10,8 @@
 //!   owed_i += (ideal_i - whole_i) x elapsed
 //! ```
 
+use super::flow::whole_part;
+
 /// The part of a segment goes to others after so much time, seconds.
 const ROTATION: f64 = 0.01;
 /// From so many segments on a part of one is too little to be worth the change of a window.
@@ -26,7 +28,7 @@ pub(super) struct Remainder {
 /// A window to be rounded.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    ideal: f64,
+    whole: f64,
     /// Those with the largest are rounded up.
     key: f64,
     flow: usize,
@@ -53,11 +55,12 @@ impl Rounding {
         let mut extra = 0.0;
         let (mut had, mut least_of_had, mut most_of_others) = (0, f64::INFINITY, -f64::INFINITY);
         for (flow, (ideal, remainder)) in ideals.iter().zip(remainders.iter_mut()).enumerate() {
-            let fraction = ideal.fract();
             if *ideal >= LARGE {
                 *remainder = Remainder::default();
                 continue;
             }
+            let whole = whole_part(*ideal);
+            let fraction = ideal - whole;
             extra += fraction;
             let given = f64::from(u8::from(remainder.has_more));
             remainder.owed += (fraction - given) * elapsed;
@@ -73,11 +76,7 @@ impl Rounding {
             } else {
                 most_of_others = key.max(most_of_others);
             }
-            self.parts.push(Entry {
-                ideal: *ideal,
-                key,
-                flow,
-            });
+            self.parts.push(Entry { whole, key, flow });
         }
         let extra = extra.round() as usize;
         // most often the same flows have one more, and need no sorting
@@ -91,7 +90,7 @@ impl Rounding {
                 remainder.has_more = rank < extra;
             }
             let more = f64::from(u8::from(remainder.has_more));
-            ideals[part.flow] = part.ideal.floor() + more;
+            ideals[part.flow] = part.whole + more;
         }
     }
 }

@@ -16,7 +16,7 @@ use super::segments::Rounding;
 use super::turnaround::{Radio, Turnaround};
 use super::turns::Turns;
 use super::variation::{Service, Variation};
-use crate::allocator::{Decision, FlowId};
+use crate::allocator::{Decision, FlowId, FlowTelemetry};
 use crate::unsplit::{self, Unsplit};
 use crate::{AllocatorConfig, Part, capacity};
 use rnis::{RadioReport, UeReport};
@@ -40,6 +40,8 @@ pub(super) struct Ue {
     pub(super) flows: Flows,
     /// What they are like together at this report or deadline.
     survey: Survey,
+    /// A flow has moved, come or gone since.
+    has_moved: bool,
     /// When the last accepted report was made.
     reported_at: Instant,
     /// When the loops last ran.
@@ -94,6 +96,7 @@ impl Ue {
         Self {
             flows: Flows::default(),
             survey: Survey::default(),
+            has_moved: false,
             reported_at: now,
             ran_at: now,
             capacity: 0.0,
@@ -169,9 +172,24 @@ impl Ue {
         self.flows.is_empty() && now.saturating_since(self.reported_at).as_secs_f64() > GONE_TIME
     }
 
+    /// A flow has come.
+    pub(super) fn insert(&mut self, id: FlowId, flow: Flow) {
+        self.flows.insert(id, flow);
+        self.has_moved = true;
+    }
+
+    /// What is measured of a flow, if it is there.
+    pub(super) fn measured(&mut self, now: Instant, id: FlowId, telemetry: &FlowTelemetry) {
+        if let Some(flow) = self.flows.get_mut(id) {
+            flow.measured(now, telemetry);
+            self.has_moved = true;
+        }
+    }
+
     /// Gives what the flow had acknowledged and sent again, bytes, if it was there.
     pub(super) fn remove(&mut self, flow: FlowId) -> Option<(u64, u64)> {
         let telemetry = self.flows.remove(flow)?.telemetry;
+        self.has_moved = true;
         // its acknowledged bytes leave the sum with it
         let acked = telemetry.ran_acked.get();
         self.acked = self.acked.saturating_sub(acked);

@@ -4,6 +4,7 @@ use super::super::narrow::Limit;
 use super::super::segments::Remainder;
 use super::super::turns::MIN_WINDOW;
 use super::Ue;
+use super::survey::Survey;
 use crate::allocator::Decision;
 use crate::share::max_min;
 use crate::{AllocatorConfig, Part};
@@ -65,6 +66,7 @@ impl Ue {
         self.round(elapsed, config, scratch);
         let are_whole = config.has(Part::WholeSegments);
         let mut active = 0;
+        let mut survey = Survey::default();
         for (id, flow) in self.flows.iter_mut() {
             let mut window = flow.ran_window(self.whole_turnaround);
             let mut budget = flow
@@ -87,8 +89,12 @@ impl Ue {
                 let has_window = !flow.takes_turns() || flow.turn.begins(now);
                 budget = Some(if has_window { MIN_WINDOW } else { 0.0 });
             }
-            decisions.extend(flow.decide(*id, window, budget, config));
+            if let Some(decision) = flow.decide(*id, window, budget, config) {
+                decisions.push_back(decision);
+            }
+            survey.add(now, flow);
         }
+        self.survey = survey;
     }
 
     /// (8) Rounds the windows of active flows to whole segments.
