@@ -1,6 +1,6 @@
 # Two commands do everything: `make demo` and `make test`. Both install what is missing.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build build web web-test python python-test wheel playground demo lab-demo tunnel-demo test fmt-check lint doc deny bench bench-lab bench-faults soak reproduce reproduce-lab properties fuzz traces book clean
+.PHONY: help setup setup-build build web web-test python python-test wheel playground demo lab-demo tunnel-demo tunnel-router test fmt-check lint doc deny bench bench-lab bench-faults soak reproduce reproduce-lab properties fuzz traces book clean
 
 CARGO ?= cargo
 BRIMFUL := target/release/brimful
@@ -81,8 +81,11 @@ fmt-check: setup
 lab-demo: setup build  ## as root: curl and ping through an emulated 4G cell, without and with the proxy
 	@BRIMFUL=$(BRIMFUL) scripts/lab-demo
 
-tunnel-demo: setup build  ## as root: curl over two paths at once, one of which dies
+tunnel-demo: setup build  ## as root: curl and a call over two paths at once, one of which dies
 	@BRIMFUL=$(BRIMFUL) scripts/tunnel-demo
+
+tunnel-router: setup-build  ## the tunnel alone for routers, aarch64 and armv7, cross-compiled and checked: target/router
+	@$(AS_CALLER) env CARGO="$(CARGO)" scripts/cross $(TUNNEL_ROUTER_ARGS)
 
 bench: setup build  ## speed on this machine: the simulator, the queues, and as root the lab and the proxy beside HAProxy
 	@scripts/setup --bench
@@ -147,7 +150,7 @@ packages: setup web wheel  ## Debian package and wheel in dist/; the former chec
 	$(CARGO) test --profile ci --locked -p brimful --test packages
 
 .PHONY: kernels
-kernels: setup web  ## Debian's kernels (KERNELS="6.1 6.12 host") under QEMU, an hour: what works in which: docs/operations/kernels.md
+kernels: setup web  ## Debian's kernels (KERNELS="6.1 6.12 host") under QEMU, a quarter of an hour each on a busy machine, once all is compiled: docs/operations/kernels.md
 	@scripts/kernels
 
 .PHONY: oci

@@ -11,7 +11,6 @@ use crate::commands::lab::LabCommand;
 use crate::commands::pep::{PEP_HELP, PepArgs};
 use crate::commands::quic::QuicCommand;
 use crate::commands::rnis::{RNIS_HELP, RnisArgs};
-use crate::commands::tunnel::TunnelCommand;
 use crate::help::{
     COMPARE_HELP, COMPLETIONS_HELP, REPLAY_HELP, REPRODUCE_HELP, RUN_HELP, SWEEP_HELP, TOP_HELP,
     epilogue,
@@ -28,6 +27,7 @@ pub(crate) use trace::{
     ConversionArgs, Table, TraceCommand, TraceConvertArgs, TraceGenerateArgs, TraceInfoArgs,
     TraceReadArgs,
 };
+use tunnel_command::TunnelCommand;
 
 /// Radio-aware transport, simulated: what does RAN-aware flow control do to my traffic over my
 /// radio?

@@ -55,6 +55,17 @@ impl Failure {
     }
 }
 
+impl From<tunnel_command::CommandError> for Failure {
+    fn from(error: tunnel_command::CommandError) -> Self {
+        use tunnel_command::CommandError;
+        match error {
+            CommandError::Input(error) => Self::Input(error),
+            CommandError::Run(error) => Self::Run(error),
+            CommandError::Output(error) => Self::stdout(error),
+        }
+    }
+}
+
 impl From<runner::Error> for Failure {
     fn from(error: runner::Error) -> Self {
         match error {

@@ -19,7 +19,6 @@ mod show;
 mod sweep;
 mod top;
 mod trace;
-pub(crate) mod tunnel;
 
 use crate::args::{Command, ExperimentArgs};
 use crate::failure::Failure;
@@ -46,7 +45,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Rnis(arguments) => rnis::run(&arguments),
         Command::Lab(command) => lab::run(&command),
-        Command::Tunnel(command) => tunnel::run(&command),
+        Command::Tunnel(command) => Ok(tunnel_command::run(&command, &["tunnel"])?),
         Command::Trace(command) => trace::run(&command),
         Command::List(arguments) => list::run(&arguments),
         Command::Scenario(command) => show::run(&command),

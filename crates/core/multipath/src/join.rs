@@ -315,6 +315,11 @@ impl<K: Ord + Clone, V> HalfOpen<K, V> {
         self.entries.get_mut(key).map(|(_, value)| value)
     }
 
+    /// All of them.
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
+        self.entries.values_mut().map(|(_, value)| value)
+    }
+
     /// Takes the one of that key out: it is finished.
     pub fn take(&mut self, now: Instant, key: &K) -> Option<V> {
         self.expire(now);

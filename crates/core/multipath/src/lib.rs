@@ -10,6 +10,7 @@
 //! | module | what | source |
 //! | --- | --- | --- |
 //! | [`auth`] | keys, and what is proved with them | RFC 9897 section 3.2.6; the pre-shared key is ours |
+//! | [`class`] | which packets inside are latency-sensitive | RFC 4594; patterns are ours |
 //! | [`client`] | the client's paths: when they are opened, renewed, begun anew | |
 //! | [`ecn`] | the ECN field on the way in and out | RFC 6040 |
 //! | [`features`] | what both ends of a path agree on | RFC 4340 section 6 |
@@ -32,6 +33,7 @@
 #![forbid(unsafe_code)]
 
 pub mod auth;
+pub mod class;
 pub mod client;
 pub mod ecn;
 pub mod features;
@@ -63,6 +65,10 @@ pub trait Payload: Clone {
     }
     /// The ECN codepoint of its IP header.
     fn ecn(&self) -> Ecn;
+    /// What its headers show of its flow; nothing unless the payload can be read.
+    fn label(&self) -> class::FlowLabel {
+        class::FlowLabel::default()
+    }
     /// Sets congestion experienced in its IP header; called only for packets that are ECT(0) or ECT(1).
     fn mark(&mut self);
 }

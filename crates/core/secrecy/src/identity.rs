@@ -106,6 +106,14 @@ impl SharedSecret {
     }
 }
 
+impl PartialEq for SharedSecret {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl Eq for SharedSecret {}
+
 impl fmt::Debug for SharedSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SharedSecret(not shown)")

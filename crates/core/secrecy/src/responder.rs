@@ -16,6 +16,7 @@
 //!   have half-open. Then an Init must show the cookie of its address, and of those that do no address has more than a
 //!   quarter of the last [`RECENT`].
 
+mod clients;
 mod half_open;
 mod load;
 
@@ -43,7 +44,7 @@ pub const MAX_LINKS: usize = 64;
 const REMEMBERED: usize = 256;
 
 /// A client as the server has it configured.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Client {
     /// Its key.
     pub key: PublicKey,
@@ -95,6 +96,8 @@ struct Link {
     current: Session,
     /// And until when it opens.
     previous: Option<(Session, Instant)>,
+    /// Sessions that it has had, with the present one.
+    established: u64,
     /// When a packet came last.
     heard_at: Instant,
 }
@@ -174,6 +177,11 @@ impl Responder {
     /// What seals packets of a link, to look at.
     pub fn current(&self, link: LinkId) -> Option<&Session> {
         Some(&self.links.get(&link)?.current)
+    }
+
+    /// Sessions that a link has had, with the present one; 0 if there is no such link.
+    pub fn established_of(&self, link: LinkId) -> u64 {
+        self.links.get(&link).map_or(0, |link| link.established)
     }
 
     /// When a packet of a link came last.
@@ -314,6 +322,7 @@ impl Responder {
         self.by_id.insert(session.id(), id);
         match self.links.get_mut(&id) {
             Some(link) => {
+                link.established += 1;
                 let old = core::mem::replace(&mut link.current, session);
                 let previous = link.previous.replace((old, now + PREVIOUS_TIME));
                 link.heard_at = now;
@@ -331,6 +340,7 @@ impl Responder {
                     channel,
                     current: session,
                     previous: None,
+                    established: 1,
                     heard_at: now,
                 };
                 self.links.insert(id, link);

@@ -16,7 +16,8 @@ fn request(name: &str) -> libc::ifreq {
     // SAFETY: all-zero bytes are a valid `ifreq`.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (to, from) in request.ifr_name.iter_mut().zip(name.bytes().take(15)) {
-        *to = from.cast_signed();
+        // signed on some machines, and not on others
+        *to = from as libc::c_char;
     }
     request
 }
@@ -37,9 +38,9 @@ pub(crate) fn make_device(fd: impl AsFd, name: &str, is_ethernet: bool) -> io::R
     request.ifr_ifru.ifru_flags = flags as libc::c_short;
     let fd = fd.as_fd().as_raw_fd();
     // SAFETY: the request is a live `ifreq`, as TUNSETIFF expects, and the descriptor is borrowed.
-    check(unsafe { libc::ioctl(fd, libc::TUNSETIFF, &raw mut request) })?;
+    check(unsafe { libc::ioctl(fd, libc::TUNSETIFF as libc::Ioctl, &raw mut request) })?;
     let name = request.ifr_name.iter().take_while(|byte| **byte != 0);
-    let name = name.map(|byte| byte.cast_unsigned()).collect();
+    let name = name.map(|byte| *byte as u8).collect();
     String::from_utf8(name).map_err(io::Error::other)
 }
 
@@ -54,14 +55,14 @@ pub(crate) fn set_up(socket: impl AsFd, name: &str, packets: i32) -> io::Result<
     // SAFETY: this request reads the name and the number of the live `ifreq`; the descriptor is borrowed.
     check(unsafe { libc::ioctl(fd, SIOCSIFTXQLEN, &raw mut request) })?;
     // SAFETY: this one reads the name and writes the flags.
-    check(unsafe { libc::ioctl(fd, libc::SIOCGIFFLAGS, &raw mut request) })?;
+    check(unsafe { libc::ioctl(fd, libc::SIOCGIFFLAGS as libc::Ioctl, &raw mut request) })?;
     // SAFETY: the kernel has written this member, and each of its bit patterns is a value.
     let flags = unsafe { request.ifr_ifru.ifru_flags };
     request.ifr_ifru.ifru_flags = flags | libc::IFF_UP as libc::c_short;
     // SAFETY: this one reads both.
-    check(unsafe { libc::ioctl(fd, libc::SIOCSIFFLAGS, &raw mut request) })?;
+    check(unsafe { libc::ioctl(fd, libc::SIOCSIFFLAGS as libc::Ioctl, &raw mut request) })?;
     // SAFETY: this one reads the name and writes the index.
-    check(unsafe { libc::ioctl(fd, libc::SIOCGIFINDEX, &raw mut request) })?;
+    check(unsafe { libc::ioctl(fd, libc::SIOCGIFINDEX as libc::Ioctl, &raw mut request) })?;
     // SAFETY: the kernel has written this member, and each of its bit patterns is a value.
     Ok(unsafe { request.ifr_ifru.ifru_ifindex }.cast_unsigned())
 }

@@ -1,24 +1,26 @@
 //! The admin socket: a request is one JSON object on a line, and so is its answer.
 //!
-//! `{"command":"status"}`, `{"command":"path-add","path":"NAME,interface=wlan0"}`,
+//! `{"command":"status"}`, `{"command":"reload"}`, `{"command":"path-add","path":"NAME,interface=wlan0"}`,
 //! `{"command":"path-remove","name":"..."}`, `{"command":"path-priority","name":"...","priority":"standby"}`.
 //! Only the owner of the socket's file may connect.
 
-use crate::config::{Config, PathConfig, parse_priority};
+use crate::config::{Config, PathConfig, Remote, parse_priority};
 use crate::daemon::Handle;
 use crate::error::TunnelError;
 use crate::packet_thread::Change;
+use crate::reload::Reloader;
 use daemon::admin::{self, ClientError, MODE};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::net::SocketAddr;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
+use std::sync::Arc;
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "command", deny_unknown_fields)]
 enum Request {
     Status,
+    Reload,
     PathAdd { path: String },
     PathRemove { name: String },
     PathPriority { name: String, priority: String },
@@ -28,7 +30,7 @@ enum Request {
 fn parse(line: &[u8]) -> Result<Request, String> {
     serde_json::from_slice(line).map_err(|error| {
         format!(
-            "{error}; a request is {{\"command\":\"status\"}}, \"path-add\", \"path-remove\" or \
+            "{error}; a request is {{\"command\":\"status\"}}, \"reload\", \"path-add\", \"path-remove\" or \
              \"path-priority\""
         )
     })
@@ -51,18 +53,22 @@ pub(crate) fn open(path: &Path) -> Result<UnixListener, TunnelError> {
 }
 
 /// Serves until the process ends.
-pub(crate) fn serve(handle: Handle, listener: &UnixListener) {
+pub(crate) fn serve(handle: Handle, reloader: Arc<Reloader>, listener: &UnixListener) {
     admin::serve(listener, move |line, stream| {
-        admin::write_json(stream, &answer(&handle, line)?)
+        admin::write_json(stream, &answer(&handle, &reloader, line)?)
     });
 }
 
-fn answer(handle: &Handle, line: &[u8]) -> serde_json::Result<Value> {
+fn answer(handle: &Handle, reloader: &Reloader, line: &[u8]) -> serde_json::Result<Value> {
     Ok(match parse(line) {
         Err(error) => json!({ "error": error }),
         Ok(Request::Status) => match handle.status() {
             Some(status) => serde_json::to_value(status)?,
             None => json!({ "error": "the tunnel does not answer" }),
+        },
+        Ok(Request::Reload) => match reloader.reload() {
+            Ok(done) => json!({ "done": done }),
+            Err(error) => json!({ "error": error }),
         },
         Ok(change) => match change_of(handle, change).and_then(|change| handle.change(change)) {
             Ok(done) => json!({ "done": done }),
@@ -73,9 +79,9 @@ fn answer(handle: &Handle, line: &[u8]) -> serde_json::Result<Value> {
 
 fn change_of(handle: &Handle, request: Request) -> Result<Change, String> {
     Ok(match request {
-        Request::Status => return Err("no change".to_owned()),
+        Request::Status | Request::Reload => return Err("no change".to_owned()),
         Request::PathAdd { path } => {
-            let path = PathConfig::parse(&path, handle.remote)?;
+            let path = PathConfig::parse(&path, handle.remote.as_ref())?;
             Change::AddPath(Box::new(path))
         }
         Request::PathRemove { name } => Change::RemovePath(name),
@@ -86,9 +92,9 @@ fn change_of(handle: &Handle, request: Request) -> Result<Change, String> {
 }
 
 /// Where paths go that name no server: as the first that is configured.
-pub(crate) fn default_remote(config: &Config) -> Option<SocketAddr> {
+pub(crate) fn default_remote(config: &Config) -> Option<Remote> {
     match &config.end {
-        crate::End::Client(client) => client.paths.first().map(|path| path.remote),
+        crate::End::Client(client) => client.paths.first().map(|path| path.remote.clone()),
         crate::End::Server(_) => None,
     }
 }
@@ -109,7 +115,10 @@ pub fn request(socket: &Path, request: &Value) -> Result<Value, TunnelError> {
         })
     })?;
     match value.get("error").and_then(Value::as_str) {
-        Some(error) => Err(peer(format!("refuses: {error}"))),
+        Some(error) => Err(TunnelError::Refused {
+            socket: socket.to_owned(),
+            message: error.to_owned(),
+        }),
         None => Ok(value),
     }
 }

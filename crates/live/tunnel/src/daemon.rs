@@ -1,21 +1,27 @@
 //! The daemon as a whole: it starts the parts, reloads, and stops.
 
 use crate::client::Client;
-use crate::config::{Config, End};
-use crate::dashboard;
+use crate::config::{Config, End, Remote};
 use crate::error::TunnelError;
 use crate::inside::Inside;
 use crate::packet_thread::{Change, Command, Outside, PacketThread};
 use crate::poller::{Poller, Waker};
+use crate::reload::Reloader;
+use crate::resolver::Resolver;
 use crate::server::Server;
+use crate::setup::Setup;
 use crate::status::Status;
-use crate::{admin, limits, metrics, radio};
+use crate::{admin, limits, metrics};
+#[cfg(feature = "edge")]
+use crate::{dashboard, radio};
 use daemon::metrics::Server as MetricsServer;
+#[cfg(feature = "edge")]
+use daemon::metrics::Site;
 use daemon::{Seats, clock, notify, start_log};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
@@ -42,7 +48,7 @@ pub(crate) struct Handle {
     waker: Waker,
     requests: Seats,
     /// Where paths go that name no server.
-    pub(crate) remote: Option<SocketAddr>,
+    pub(crate) remote: Option<Remote>,
 }
 
 impl Handle {
@@ -62,11 +68,16 @@ impl Handle {
 
     /// Changes something; the result states what was done.
     pub(crate) fn change(&self, change: Change) -> Result<String, String> {
+        self.change_within(change, TIMEOUT)
+    }
+
+    /// As [`Self::change`], where the answer may take so long.
+    pub(crate) fn change_within(&self, change: Change, time: Duration) -> Result<String, String> {
         let no_answer = || "the tunnel does not answer".to_owned();
         let seat = self.requests.take().ok_or_else(no_answer)?;
         let (to, answer) = mpsc::channel();
         self.send(Command::Change(change, to, seat));
-        let answer = answer.recv_timeout(TIMEOUT);
+        let answer = answer.recv_timeout(time);
         answer.map_err(|_| no_answer())?
     }
 }
@@ -78,8 +89,12 @@ impl Handle {
 pub fn run(start: &Start) -> Result<(), TunnelError> {
     let config = &start.config;
     config.check_keys()?;
+    #[cfg(feature = "edge")]
     let shown = dashboard::prepare(config)?;
+    #[cfg(feature = "edge")]
     let meter = shown.as_ref().map(dash::Prepared::meter);
+    #[cfg(not(feature = "edge"))]
+    let shown = ();
     start_log(config.log);
     let system = |error| TunnelError::system("the event loop cannot be set up", error);
     let poller = Poller::new().map_err(system)?;
@@ -93,23 +108,30 @@ pub fn run(start: &Start) -> Result<(), TunnelError> {
     };
     let signals = Signals::new([SIGTERM, SIGINT, SIGHUP])
         .map_err(|error| TunnelError::system("signals cannot be received", error))?;
+    let setup = Setup::default();
     match &config.end {
         End::Client(_) => {
             let mtu = Client::first_mtu(config);
             let mut client = Client::new(config.clone(), mtu, clock::now())?;
             client.watch_network(&poller);
-            let inside = Inside::open(&config.tun, mtu)?;
-            let _metrics = serve(start, &handle, signals, shown)?;
+            client.resolve_with(Resolver::start(handle.clone())?);
+            let inside = Inside::open(config, mtu, &setup)?;
+            let _metrics = serve(start, &handle, setup, signals, shown)?;
             go(poller, waker, received, inside, client)
         }
+        #[cfg_attr(
+            not(feature = "edge"),
+            expect(unused_variables, reason = "reports alone need it")
+        )]
         End::Server(end) => {
             let mtu = config
                 .tun
                 .mtu
                 .unwrap_or(limits::usual_mtu(config.encryption));
             let server = Server::new(config.clone(), mtu, &poller)?;
-            let inside = Inside::open(&config.tun, mtu)?;
-            let _metrics = serve(start, &handle, signals, shown)?;
+            let inside = Inside::open(config, mtu, &setup)?;
+            let _metrics = serve(start, &handle, setup, signals, shown)?;
+            #[cfg(feature = "edge")]
             if let Some(reports) = end.reports.clone() {
                 let (handle, counts) = (handle.clone(), server.report_counts().clone());
                 spawn("radio-reports", move || {
@@ -137,50 +159,60 @@ fn go<O: Outside>(
     result
 }
 
+/// The dashboard, where there is one.
+#[cfg(feature = "edge")]
+type Shown = Option<dash::Prepared>;
+#[cfg(not(feature = "edge"))]
+type Shown = ();
+
 /// The threads beside the one that moves packets; they end with the process, and that of the metrics with
 /// their server.
 fn serve(
     start: &Start,
     handle: &Handle,
+    setup: Setup,
     signals: Signals,
-    shown: Option<dash::Prepared>,
+    shown: Shown,
 ) -> Result<Option<MetricsServer>, TunnelError> {
+    let (file, config) = (start.file.clone(), start.config.clone());
+    let reloader = Arc::new(Reloader::new(file, config, handle.clone(), setup));
     if let Some(path) = &start.config.admin {
         let (listener, handle) = (admin::open(path)?, handle.clone());
-        spawn("admin", move || admin::serve(handle, &listener))?;
+        let reloader = Arc::clone(&reloader);
+        spawn("admin", move || admin::serve(handle, reloader, &listener))?;
     }
     let mut server = None;
     if let Some(address) = start.config.metrics {
         let listener = metrics::open(address)?;
-        let dashboard = shown
-            .map(|shown| dashboard::start(shown, handle))
-            .transpose()?;
-        server = Some(metrics::serve(handle, listener, dashboard)?);
+        #[cfg(feature = "edge")]
+        {
+            let dashboard = shown.map(|shown| dashboard::start(shown, handle));
+            let dashboard = dashboard.transpose()?;
+            let with = |site: Site| site.with_dashboard(dashboard);
+            server = Some(metrics::serve(handle, listener, with)?);
+        }
+        #[cfg(not(feature = "edge"))]
+        {
+            let () = shown;
+            server = Some(metrics::serve(handle, listener, |site| site)?);
+        }
     }
-    let (start, handle) = (start.clone(), handle.clone());
-    spawn("signals", move || on_signals(&start, &handle, signals))?;
+    let handle = handle.clone();
+    spawn("signals", move || on_signals(&handle, &reloader, signals))?;
     Ok(server)
 }
 
-fn on_signals(start: &Start, handle: &Handle, mut signals: Signals) {
+fn on_signals(handle: &Handle, reloader: &Reloader, mut signals: Signals) {
     for signal in signals.forever() {
-        if signal != SIGHUP {
-            handle.send(Command::Stop);
-            continue;
-        }
-        let Some(file) = &start.file else {
-            tracing::warn!("there is no configuration file to be read again");
-            continue;
-        };
-        match Config::load(file, start.config.role()) {
-            // what became of it is in the log already
-            Ok(config) => drop(handle.change(Change::Configure(Box::new(config)))),
-            Err(error) => tracing::error!(%error, "the configuration is not reloaded"),
+        match signal {
+            // what became of it is in the log
+            SIGHUP => drop(reloader.reload()),
+            _ => drop(handle.send(Command::Stop)),
         }
     }
 }
 
-fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<(), TunnelError> {
+pub(crate) fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<(), TunnelError> {
     std::thread::Builder::new()
         .name(name.to_owned())
         .spawn(run)

@@ -13,6 +13,7 @@ pub enum TunnelError {
     #[error(transparent)]
     Key(#[from] crate::key::KeyError),
     /// The dashboard's token cannot be used, or there are no threads for it.
+    #[cfg(feature = "edge")]
     #[error(transparent)]
     Dashboard(#[from] dash::DashError),
     /// Something that the tunnel needs of the system failed.
@@ -31,6 +32,14 @@ pub enum TunnelError {
         /// Its message.
         message: String,
     },
+    /// The running tunnel refuses a request.
+    #[error("the tunnel at {socket} refuses: {message}")]
+    Refused {
+        /// Its admin socket.
+        socket: PathBuf,
+        /// Why.
+        message: String,
+    },
     /// The running tunnel did not answer as expected.
     #[error("the tunnel at {socket} {message}")]
     Peer {
@@ -42,6 +51,16 @@ pub enum TunnelError {
 }
 
 impl TunnelError {
+    /// True if what was given cannot be used, and nothing has been changed.
+    pub fn is_input(&self) -> bool {
+        match self {
+            Self::Config(_) | Self::Key(_) => true,
+            #[cfg(feature = "edge")]
+            Self::Dashboard(of) => of.is_input(),
+            _ => false,
+        }
+    }
+
     /// From a failed system call.
     pub(crate) fn system(what: impl Into<String>, error: impl Into<std::io::Error>) -> Self {
         Self::System {

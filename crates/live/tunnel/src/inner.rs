@@ -3,6 +3,7 @@
 
 use bytes::Bytes;
 use multipath::Payload;
+use multipath::class::FlowLabel;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use tun::Layout;
 use tun::checksum::Sum;
@@ -26,6 +27,9 @@ impl Payload for Inner {
     }
     fn ecn(&self) -> Ecn {
         ecn(&self.0)
+    }
+    fn label(&self) -> FlowLabel {
+        crate::flow::label(&self.0)
     }
     /// Copies the packet, whose memory others may see: marks are few.
     fn mark(&mut self) {

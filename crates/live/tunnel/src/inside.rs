@@ -1,12 +1,12 @@
 //! The side of the tunnel where the packets come from and go to: the TUN device.
 
 use crate::arena::Arena;
-use crate::config::TunConfig;
+use crate::config::Config;
 use crate::error::TunnelError;
 use crate::inner::{self, Inner};
-use std::io::{ErrorKind, IoSlice};
+use crate::setup::{self, Facts, Guard, Setup};
+use std::io::{self, ErrorKind, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::process::Command;
 use tun::{Coalescer, Device, VnetHeader, split};
 
 /// Packets of the device read before what came is sent on: each may be 64 kB.
@@ -42,6 +42,8 @@ pub(crate) struct InsideCounters {
 /// The device, and the memory of packets that come out of it.
 #[derive(Debug)]
 pub(crate) struct Inside {
+    /// Before the device: what is undone may need it.
+    _guard: Guard,
     device: Device,
     name: String,
     buffer: Box<[u8]>,
@@ -56,31 +58,24 @@ pub(crate) struct Inside {
 }
 
 impl Inside {
-    /// Makes the device and sets it up.
+    /// Makes the device and sets it up, and the system around it; `setup` keeps what was done.
     ///
     /// # Errors
-    /// No such device can be made here, or `ip` refuses what is configured.
-    pub(crate) fn open(config: &TunConfig, mtu: usize) -> Result<Self, TunnelError> {
-        let name = &config.name;
+    /// No such device can be made here, or a program refuses what is configured: then everything is undone.
+    pub(crate) fn open(config: &Config, mtu: usize, setup: &Setup) -> Result<Self, TunnelError> {
+        let name = &config.tun.name;
+        let steps = setup::steps(config, mtu, &Facts::gather(config));
+        let steps = steps.map_err(|error| {
+            TunnelError::system("the system cannot be set up", io::Error::other(error))
+        })?;
         let device = Device::create(name, true).map_err(|error| {
             TunnelError::system(format!("cannot make the TUN device {name}"), error)
         })?;
         let coalescer = Coalescer::new(device.segments_udp());
-        ip(&["link", "set", "dev", name, "mtu", &mtu.to_string(), "up"])?;
-        for address in &config.addresses {
-            let text = address.to_string();
-            // an address of ours is there at once: no other host can have it
-            let nodad = if address.address.is_ipv6() {
-                &["nodad"][..]
-            } else {
-                &[]
-            };
-            ip(&[&["address", "replace", &text, "dev", name], nodad].concat())?;
-        }
-        for route in &config.routes {
-            ip(&["route", "replace", &route.to_string(), "dev", name])?;
-        }
+        let guard = Guard::new(setup);
+        setup.apply(steps)?;
         Ok(Self {
+            _guard: guard,
             device,
             name: name.clone(),
             buffer: vec![0; Device::MAX_READ_BYTES].into(),
@@ -109,7 +104,9 @@ impl Inside {
         if mtu == self.mtu {
             return;
         }
-        match ip(&["link", "set", "dev", &self.name, "mtu", &mtu.to_string()]) {
+        let words = format!("ip link set dev {} mtu {mtu}", self.name);
+        let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        match setup::execute(&words) {
             Ok(()) => tracing::info!(device = self.name, mtu, was = self.mtu, "MTU changed"),
             Err(error) => tracing::warn!(%error, "the MTU of the device stays"),
         }
@@ -230,22 +227,4 @@ impl AsFd for Inside {
 fn write(device: &Device, counters: &mut InsideCounters, pieces: &[IoSlice<'_>]) {
     counters.writes += 1;
     counters.failed_writes += u64::from(device.write(pieces).is_err());
-}
-
-/// Runs `ip` of iproute2, with arguments that have been checked when the configuration was read.
-fn ip(arguments: &[&str]) -> Result<(), TunnelError> {
-    let program = || format!("ip {}", arguments.join(" "));
-    let output = Command::new("ip")
-        .args(arguments)
-        .env_clear()
-        .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
-        .output()
-        .map_err(|error| TunnelError::system(program(), error))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    Err(TunnelError::Program {
-        program: program(),
-        message: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
-    })
 }

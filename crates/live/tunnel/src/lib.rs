@@ -19,8 +19,10 @@ mod batch;
 mod client;
 mod config;
 mod daemon;
+#[cfg(feature = "edge")]
 mod dashboard;
 mod error;
+mod flow;
 mod frames;
 mod inner;
 mod inside;
@@ -32,10 +34,14 @@ mod netlink;
 mod packet_thread;
 mod pending;
 mod poller;
+#[cfg(feature = "edge")]
 mod radio;
 mod random;
+mod reload;
+mod resolver;
 mod sealing;
 mod server;
+mod setup;
 mod status;
 mod stream;
 #[expect(unsafe_code, reason = "the kernel's interfaces that no safe crate has")]
@@ -46,8 +52,8 @@ pub use self::daemon::{Start, run};
 pub use admin::{check_request, request};
 pub use client::count_notices;
 pub use config::{
-    ClientConfig, ClientEnd, Config, ConfigError, Encryption, End, InterfaceAddress, Network, PORT,
-    ParseInterfaceAddressError, PathConfig, Role, ServerConfig, TunConfig,
+    ClientConfig, ClientEnd, Config, ConfigError, Encryption, End, HostPort, InterfaceAddress,
+    Network, PORT, ParseInterfaceAddressError, PathConfig, Remote, Role, ServerConfig, TunConfig,
 };
 pub use error::TunnelError;
 pub use frames::split_frames;
@@ -58,5 +64,8 @@ pub use multipath::client::Supervision;
 pub use multipath::scheduler;
 pub use multipath::tunnel::Carrier;
 pub use pending::PendingLimits;
+#[cfg(feature = "edge")]
 pub use radio::ReportsConfig;
+#[cfg(feature = "edge")]
 pub use report_source::ReportSource;
+pub use setup::{Plan, remove_leftovers};

@@ -4,7 +4,6 @@ use crate::daemon::Handle;
 use crate::error::TunnelError;
 use crate::status::{PathStatus, Status};
 use daemon::metrics::{Labels, PROMETHEUS, Page, Server, Site, status_of};
-use dash::Hosted;
 use std::net::{SocketAddr, TcpListener};
 
 const METRICS: &str = "/metrics";
@@ -19,11 +18,11 @@ pub(crate) fn open(address: SocketAddr) -> Result<TcpListener, TunnelError> {
     })
 }
 
-/// Serves until what it gives is dropped.
+/// Serves until what it gives is dropped; `more` adds to the site.
 pub(crate) fn serve(
     handle: &Handle,
     listener: TcpListener,
-    dashboard: Option<Hosted>,
+    more: impl FnOnce(Site) -> Site,
 ) -> Result<Server, TunnelError> {
     let (of_metrics, of_status) = (handle.clone(), handle.clone());
     let site = Site::new()
@@ -33,9 +32,8 @@ pub(crate) fn serve(
         .with_page(STATUS, "application/json", move || {
             let all = of_status.status().ok_or(SILENT)?;
             serde_json::to_string(&all).map_err(|_| "the state cannot be written")
-        })
-        .with_dashboard(dashboard);
-    Server::start(listener, site)
+        });
+    Server::start(listener, more(site))
         .map_err(|error| TunnelError::system("cannot serve metrics", error))
 }
 

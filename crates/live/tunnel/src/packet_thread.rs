@@ -4,7 +4,10 @@ use crate::error::TunnelError;
 use crate::inner::Inner;
 use crate::inside::Inside;
 use crate::poller::{Poller, Token, Waker};
+#[cfg(feature = "edge")]
 use crate::radio::UeState;
+use crate::reload::Reload;
+use crate::resolver::Resolved;
 use crate::status::Status;
 use daemon::Seat;
 use daemon::clock::now as monotonic_now;
@@ -29,16 +32,19 @@ pub(crate) enum Command {
     /// To change something while it runs; the answer is what was done, or the reason why it was not.
     Change(Change, Sender<Result<String, String>>, Seat),
     /// What the radio under some paths can carry.
+    #[cfg(feature = "edge")]
     Radio(Vec<UeState>, Seat),
+    /// A name of a server was resolved, or not.
+    Resolved(Resolved),
     /// To end.
     Stop,
 }
 
 /// A change while the tunnel runs.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) enum Change {
     /// Another configuration, of the same role.
-    Configure(Box<crate::Config>),
+    Configure(Box<Reload>),
     /// One more path.
     AddPath(Box<crate::PathConfig>),
     /// One path less.
@@ -64,8 +70,11 @@ pub(crate) trait Outside {
     /// How it stands.
     fn status(&mut self, now: Instant, status: &mut Status);
     /// Changes something.
-    fn change(&mut self, now: Instant, change: Change) -> Result<String, String>;
+    fn change(&mut self, now: Instant, change: Change, poller: &Poller) -> Result<String, String>;
+    /// A name of a server was resolved, or not.
+    fn on_resolved(&mut self, now: Instant, resolved: Resolved);
     /// Radio reports have come in.
+    #[cfg(feature = "edge")]
     fn on_radio(&mut self, now: Instant, states: &[UeState]);
     /// Closes the connections to peers; true when that is done.
     fn close(&mut self, now: Instant) -> bool;
@@ -171,14 +180,19 @@ impl<O: Outside> PacketThread<O> {
                     let _ = answer.send(status);
                 }
                 Command::Change(change, answer, _seat) => {
-                    let done = self.outside.change(now, change);
+                    // a whole configuration is logged by who has requested it
+                    let is_logged = !matches!(change, Change::Configure(_));
+                    let done = self.outside.change(now, change, &self.poller);
                     match &done {
-                        Ok(what) => tracing::info!("{what}"),
-                        Err(error) => tracing::error!("nothing is changed: {error}"),
+                        Ok(what) if is_logged => tracing::info!("{what}"),
+                        Err(error) if is_logged => tracing::error!("nothing is changed: {error}"),
+                        _ => {}
                     }
                     let _ = answer.send(done);
                 }
+                #[cfg(feature = "edge")]
                 Command::Radio(states, _seat) => self.outside.on_radio(now, &states),
+                Command::Resolved(resolved) => self.outside.on_resolved(now, resolved),
                 Command::Stop => {
                     self.ending.get_or_insert(now + CLOSE_TIMEOUT);
                 }

@@ -81,6 +81,29 @@ impl Keys {
         })
     }
 
+    /// This end's public key; none without encryption.
+    pub(crate) fn own(&self) -> Option<secrecy::PublicKey> {
+        Some(self.sealing.as_ref()?.own.0.public())
+    }
+
+    /// True if this end has the private key to that public one; of neither if neither encrypts.
+    pub(crate) fn is_of(&self, own: &Option<secrecy::PublicKey>) -> bool {
+        self.own() == *own
+    }
+
+    /// A server's clients, and the limits of their sessions.
+    pub(crate) fn clients(&self) -> (Vec<secrecy::responder::Client>, Limits) {
+        let Some(sealing) = &self.sealing else {
+            return (Vec::new(), Limits::default());
+        };
+        let peers = sealing.peers.iter();
+        let clients = peers.map(|(key, shared)| secrecy::responder::Client {
+            key: key.0,
+            shared: shared.clone(),
+        });
+        (clients.collect(), sealing.limits)
+    }
+
     /// What a client's paths begin with; none if they do not encrypt.
     pub(crate) fn local(&self) -> Option<Arc<Local>> {
         let sealing = self.sealing.as_ref()?;
@@ -101,14 +124,7 @@ impl Keys {
         };
         let config = ResponderConfig {
             key: sealing.own.0.clone(),
-            clients: sealing
-                .peers
-                .iter()
-                .map(|(key, shared)| secrecy::responder::Client {
-                    key: key.0,
-                    shared: shared.clone(),
-                })
-                .collect(),
+            clients: self.clients().0,
             algorithms: algorithms(),
             limits: sealing.limits,
         };

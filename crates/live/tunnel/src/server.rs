@@ -1,12 +1,16 @@
 //! The server's side of the paths: it receives from any address, and assigns addresses to clients.
 
+mod addresses;
+mod changes;
 mod datagrams;
 mod narrow;
+#[cfg(feature = "edge")]
+mod reports;
 mod state;
 mod streams;
 
 use crate::arena::Arena;
-use crate::config::{ClientConfig, Config, End, ServerConfig};
+use crate::config::{ClientConfig, Config, Encryption, End};
 use crate::error::TunnelError;
 use crate::inner::{self, Inner};
 use crate::inside::Inside;
@@ -14,17 +18,18 @@ use crate::link::{Incoming, Link};
 use crate::packet_thread::{Change, FIRST, Outside};
 use crate::pending::Pending;
 use crate::poller::{Poller, Token};
-use crate::radio::{Counts, ReportsConfig, UeState};
+use crate::resolver::Resolved;
 use crate::sealing::{Keys, Refusals};
 use crate::status::Status;
 use crate::stream::Stream;
 use crate::udp::UdpSocket;
 use crate::{limits, random};
+use multipath::auth::PreSharedKey;
 use multipath::packet::PathPriority;
 use multipath::provision::Builtin;
 use multipath::server::{self, ConnectionKey, Flow};
 use multipath::tunnel::{Event, PathConfig};
-use secrecy::Responder;
+use secrecy::{PublicKey, Responder};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -54,6 +59,12 @@ enum Socket {
 pub(crate) struct Server {
     config: Config,
     clients: Vec<ClientConfig>,
+    /// What proves their connections, by the same places.
+    keys: Vec<PreSharedKey>,
+    /// To which private key of this end; none without encryption.
+    private: Option<PublicKey>,
+    /// Its sockets by their addresses: UDP, TCP.
+    listening: BTreeMap<SocketAddr, [Token; 2]>,
     core: server::Server<Inner>,
     sockets: BTreeMap<u64, Socket>,
     links: BTreeMap<Flow, Link>,
@@ -77,10 +88,8 @@ pub(crate) struct Server {
     /// TCP connections that were closed without ever having carried a path, and times that accepting paused.
     shed: u64,
     accept_pauses: u64,
-    /// Radio reports that came in, and UEs in them whose path was notified, and that have none.
-    reports: Counts,
-    radio_notified: u64,
-    radio_unconnected: u64,
+    #[cfg(feature = "edge")]
+    radio: reports::Radio,
     is_ending: bool,
     /// Sessions; none without encryption.
     secrecy: Option<Responder>,
@@ -111,10 +120,18 @@ impl Server {
         let provision = Builtin::new(&config.scheduler, seed)
             .map_err(|error| TunnelError::system("a scheduler", io::Error::other(error)))?;
         let core = server::Server::new(core_config, Box::new(provision));
+        // sealed packets are of clients whose addresses have answered
+        let core = match config.encryption {
+            Encryption::On => core,
+            Encryption::None => core.guarded((end.half_open / 2).max(1)),
+        };
         let mut server = Self {
             current: vec![None; end.clients.len()],
             spoofed: vec![0; end.clients.len()],
             clients: end.clients.clone(),
+            keys: keys.shared.clone(),
+            private: keys.own(),
+            listening: BTreeMap::new(),
             core,
             sockets: BTreeMap::new(),
             links: BTreeMap::new(),
@@ -129,43 +146,36 @@ impl Server {
             unreadable: 0,
             shed: 0,
             accept_pauses: 0,
-            reports: Counts::default(),
-            radio_notified: 0,
-            radio_unconnected: 0,
+            #[cfg(feature = "edge")]
+            radio: reports::Radio::default(),
             is_ending: false,
             secrecy: keys.responder()?,
             refusals: Refusals::default(),
             incoming: Vec::new(),
             config,
         };
-        server.listen(&end, poller)?;
+        for address in &end.listen {
+            server.listen(*address, poller)?;
+        }
         Ok(server)
     }
 
-    /// What came in of reports, for the thread that reads them.
-    pub(crate) fn report_counts(&self) -> &Counts {
-        &self.reports
-    }
-
-    fn listen(&mut self, end: &ServerConfig, poller: &Poller) -> Result<(), TunnelError> {
-        for address in &end.listen {
-            let failed = |error: io::Error| {
-                TunnelError::system(format!("cannot listen at {address}"), error)
-            };
-            let udp = UdpSocket::listening(*address).map_err(failed)?;
-            let token = self.token();
-            poller.add(&udp, token, false).map_err(failed)?;
-            self.sockets.insert(token.0, Socket::Udp(Rc::new(udp)));
-            let tcp = streams::listener(*address).map_err(failed)?;
-            let token = self.token();
-            poller.add(&tcp, token, false).map_err(failed)?;
-            let listener = Socket::Listener {
-                fd: tcp,
-                is_paused: false,
-            };
-            self.sockets.insert(token.0, listener);
-            tracing::info!(%address, "hearing");
-        }
+    fn listen(&mut self, address: SocketAddr, poller: &Poller) -> Result<(), TunnelError> {
+        let failed =
+            |error: io::Error| TunnelError::system(format!("cannot listen at {address}"), error);
+        let udp = UdpSocket::listening(address).map_err(failed)?;
+        let tcp = streams::listener(address).map_err(failed)?;
+        let tokens = [self.token(), self.token()];
+        poller.add(&udp, tokens[0], false).map_err(failed)?;
+        poller.add(&tcp, tokens[1], false).map_err(failed)?;
+        let listener = Socket::Listener {
+            fd: tcp,
+            is_paused: false,
+        };
+        self.sockets.insert(tokens[0].0, Socket::Udp(Rc::new(udp)));
+        self.sockets.insert(tokens[1].0, listener);
+        self.listening.insert(address, tokens);
+        tracing::info!(%address, "hearing");
         Ok(())
     }
 
@@ -196,6 +206,7 @@ impl Server {
                 if let Some(tunnel) = old.and_then(|old| self.core.tunnel(old)) {
                     tunnel.fast_close(now);
                 }
+                self.announce(now, key);
             }
             Event::PathUp(path) => {
                 tracing::info!(client = name, path = path.0, "path up");
@@ -211,15 +222,14 @@ impl Server {
                     self.current[index] = None;
                 }
             }
-            // further addresses of the client: it opens its paths itself
-            _ => {}
-        }
-    }
-
-    fn reports_config(&self) -> Option<&ReportsConfig> {
-        match &self.config.end {
-            End::Server(end) => end.reports.as_ref(),
-            End::Client(_) => None,
+            // the client opens its paths itself
+            Event::AddressAdded { id, address, .. } => {
+                tracing::info!(client = name, id = id.0, %address, "the client has a further address");
+            }
+            Event::AddressRemoved { id } => {
+                tracing::info!(client = name, id = id.0, "an address of the client is gone");
+            }
+            Event::ConnectionUnknown => {}
         }
     }
 
@@ -336,41 +346,19 @@ impl Outside for Server {
         self.write_status(now, status);
     }
 
-    fn change(&mut self, _now: Instant, change: Change) -> Result<String, String> {
+    fn change(&mut self, now: Instant, change: Change, poller: &Poller) -> Result<String, String> {
         match change {
-            Change::Configure(new) if *new == self.config => {
-                Ok("configuration reloaded: no change".to_owned())
-            }
-            Change::Configure(_) => {
-                Err("a server's configuration needs a restart; its clients come back".to_owned())
-            }
+            Change::Configure(new) => self.configure(now, poller, *new),
             _ => Err("paths are the client's to change".to_owned()),
         }
     }
 
-    fn on_radio(&mut self, now: Instant, states: &[UeState]) {
-        let Some(config) = self.reports_config() else {
-            return;
-        };
-        let flows = self.links.keys();
-        let ues: Vec<(Flow, IpAddr)> = flows
-            .map(|flow| (*flow, config.ue_of(flow.remote.ip())))
-            .collect();
-        for state in states {
-            let mut is_notified = false;
-            for (flow, _) in ues.iter().filter(|(_, ue)| *ue == state.ue) {
-                if let Some((key, path)) = self.core.path_of(*flow)
-                    && let Some(tunnel) = self.core.tunnel(key)
-                {
-                    tunnel.on_radio(now, path, &state.radio, state.slot);
-                    is_notified = true;
-                }
-            }
-            match is_notified {
-                true => self.radio_notified += 1,
-                false => self.radio_unconnected += 1,
-            }
-        }
+    /// Clients have names to resolve.
+    fn on_resolved(&mut self, _now: Instant, _resolved: Resolved) {}
+
+    #[cfg(feature = "edge")]
+    fn on_radio(&mut self, now: Instant, states: &[crate::radio::UeState]) {
+        self.on_reports(now, states);
     }
 
     fn close(&mut self, now: Instant) -> bool {

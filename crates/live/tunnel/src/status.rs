@@ -3,8 +3,9 @@
 use crate::inside::{Inside, InsideCounters};
 use crate::link::LinkCounters;
 use multipath::tunnel::{PathStats, TunnelStats};
+use secrecy::Session;
 use serde::Serialize;
-use units::Duration;
+use units::{Duration, Instant};
 
 /// Everything.
 #[derive(Clone, Debug, Serialize)]
@@ -59,6 +60,10 @@ pub(crate) struct ConnectionStatus {
     pub(crate) refused_closes: u64,
     /// Packets whose source is not the peer's.
     pub(crate) spoofed_packets: u64,
+    /// Signals of the peer that were refused: unproved, replayed, or of no use.
+    pub(crate) refused_signals: u64,
+    /// The peer's further addresses, as it has signalled them, by their numbers.
+    pub(crate) peer_addresses: std::collections::BTreeMap<u8, String>,
     pub(crate) paths: Vec<PathStatus>,
 }
 
@@ -89,8 +94,12 @@ pub(crate) struct PathStatus {
     pub(crate) invalid_packets: u64,
     /// What its packets are sealed with; none: they are not, or there are no keys yet.
     pub(crate) cipher: Option<&'static str>,
-    /// Keys that were agreed on, one after the other; 0 at a server, which counts them in all.
+    /// Keys that were agreed on, one after the other.
     pub(crate) sessions: u64,
+    /// Since when the present keys are there.
+    pub(crate) keys_age_seconds: Option<f64>,
+    /// The largest IP packet that the way takes, as the kernel has measured it; of a client's paths over UDP.
+    pub(crate) path_mtu: Option<usize>,
     pub(crate) socket: LinkCounters,
 }
 
@@ -135,12 +144,21 @@ impl ConnectionStatus {
             refused_handshakes: stats.refused_handshakes.get(),
             refused_closes: stats.refused_closes.get(),
             spoofed_packets: 0,
+            refused_signals: stats.signals_received.refused(),
+            peer_addresses: std::collections::BTreeMap::new(),
             paths: Vec::new(),
         }
     }
 }
 
 impl PathStatus {
+    /// With what its packets are sealed by, now.
+    pub(crate) fn set_session(&mut self, now: Instant, session: Option<&Session>) {
+        self.cipher = session.map(|session| session.algorithm().name());
+        let age = session.map(|session| now.saturating_since(session.created()));
+        self.keys_age_seconds = age.map(|age| age.as_secs_f64());
+    }
+
     pub(crate) fn new(
         name: String,
         remote: String,
@@ -178,6 +196,8 @@ impl PathStatus {
             invalid_packets: get(|s| s.counters.invalid.get()),
             cipher: None,
             sessions: 0,
+            keys_age_seconds: None,
+            path_mtu: None,
             socket,
         }
     }

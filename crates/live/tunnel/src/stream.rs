@@ -2,7 +2,7 @@
 
 use crate::arena::Arena;
 use crate::frames;
-use crate::udp::{Way, any, bind_to_device, local_ip};
+use crate::udp::{Way, any, local_ip};
 use bytes::Bytes;
 use multipath::tunnel::StreamState;
 use rustix::io::Errno;
@@ -54,9 +54,7 @@ impl Stream {
         };
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let fd = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
-        if let Some(name) = &way.interface {
-            bind_to_device(&fd, name)?;
-        }
+        way.apply(&fd)?;
         let local = way.local.unwrap_or_else(|| any(remote.is_ipv6()));
         bind(&fd, &SocketAddr::new(local, 0))?;
         let mut stream = Self::new(fd, controller)?;

@@ -36,6 +36,24 @@ pub(crate) struct Way {
     pub(crate) interface: Option<String>,
     /// Own address.
     pub(crate) local: Option<IpAddr>,
+    /// The mark of its packets, for policy routing.
+    pub(crate) mark: Option<u32>,
+}
+
+impl Way {
+    /// Has a socket go this way; to be bound to [`Self::local`] afterwards.
+    ///
+    /// # Errors
+    /// The kernel's: no such interface, no permission.
+    pub(crate) fn apply(&self, fd: impl AsFd + Copy) -> io::Result<()> {
+        if let Some(mark) = self.mark {
+            socket_options::set_int(fd, libc::SOL_SOCKET, libc::SO_MARK, mark.cast_signed())?;
+        }
+        match &self.interface {
+            Some(name) => bind_to_device(fd, name),
+            None => Ok(()),
+        }
+    }
 }
 
 /// A socket for datagrams.
@@ -55,9 +73,7 @@ impl UdpSocket {
     /// The kernel's: no such interface or address, no route.
     pub(crate) fn connected(way: &Way, remote: SocketAddr) -> io::Result<Self> {
         let mut socket = Self::open(remote.is_ipv6())?;
-        if let Some(name) = &way.interface {
-            bind_to_device(&socket.fd, name)?;
-        }
+        way.apply(&socket.fd)?;
         let local = way.local.unwrap_or_else(|| any(remote.is_ipv6()));
         bind(&socket.fd, &SocketAddr::new(local, 0))?;
         connect(&socket.fd, &remote)?;
@@ -283,6 +299,7 @@ mod tests {
     #[test]
     fn no_such_interface_is_an_error() {
         let way = Way {
+            mark: None,
             interface: Some("none-such0".to_owned()),
             local: None,
         };

@@ -52,6 +52,7 @@ pub(crate) const MELD: Embedded = files![
 
 /// Those of nested congestion control.
 pub(crate) const NESTED_CC: Embedded = files![
+    "nested-cc/call.toml",
     "nested-cc/contour.toml",
     "nested-cc/default.toml",
     "nested-cc/fade.toml",

@@ -8,9 +8,10 @@
 //! A packet is lost when the last copy of it is dropped, wherever that is; its [`Ledger`] counts it
 //! then. So no packet appears or vanishes inside a tunnel either.
 
-use crate::packet::Packet;
+use crate::packet::{Body, Packet};
 use core::cell::{Cell, RefCell};
 use multipath::Payload;
+use multipath::class::FlowLabel;
 use queue::Ecn;
 use std::rc::Rc;
 use units::{Bytes, Duration, Instant};
@@ -81,6 +82,7 @@ struct Inner {
     /// Bytes with its headers.
     len: u32,
     ecn: Cell<Ecn>,
+    label: FlowLabel,
     stage: Cell<Stage>,
     ledger: Rc<Ledger>,
 }
@@ -129,6 +131,12 @@ impl Carried {
             flow: packet.flow,
             len: u32::try_from(label.wire.get()).unwrap_or(u32::MAX),
             ecn: Cell::new(label.ecn),
+            label: FlowLabel {
+                // no application sets a codepoint
+                dscp: 0,
+                flow: Some(u64::from(label.flow)),
+                is_udp: !matches!(packet.body, Body::Segment { .. }),
+            },
             packet: RefCell::new(Some(packet)),
             stage: Cell::new(Stage::Underway),
             ledger: Rc::clone(ledger),
@@ -177,6 +185,9 @@ impl Payload for Carried {
     fn ecn(&self) -> Ecn {
         self.0.ecn.get()
     }
+    fn label(&self) -> FlowLabel {
+        self.0.label
+    }
     fn mark(&mut self) {
         self.0.ecn.set(Ecn::Ce);
     }
@@ -185,7 +196,7 @@ impl Payload for Carried {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{Body, Datagram};
+    use crate::packet::Datagram;
 
     fn packet(payload: u64) -> Packet {
         let datagram = Datagram {

@@ -26,13 +26,17 @@
 //!
 //! | file | what |
 //! | --- | --- |
+//! | `addresses` | which addresses both ends signal |
 //! | `config` | the configuration and its times |
 //! | `exchange` | actions, events, reports of the network |
+//! | `keys` | another pre-shared key |
 //! | `path` | the state of a configured path |
 //! | `supervision` | what is decided, and when |
 
+mod addresses;
 mod config;
 mod exchange;
+mod keys;
 mod path;
 mod supervision;
 

@@ -197,14 +197,14 @@ impl<P: Payload> Client<P> {
     }
 
     /// What may leave now is to leave before the sockets are closed.
-    fn flush(&mut self, now: Instant) {
+    pub(super) fn flush(&mut self, now: Instant) {
         while let Some(transmit) = self.tunnel.poll_transmit(now) {
             self.outbox.extend(addressed(&self.by_path, transmit));
         }
     }
 
     /// A new connection, with all paths.
-    fn begin_again(&mut self, now: Instant) {
+    pub(super) fn begin_again(&mut self, now: Instant) {
         if self.is_ending {
             return;
         }
@@ -289,8 +289,12 @@ impl<P: Payload> Client<P> {
                 self.begin_again(now);
             }
             Event::Closed => self.begin_again(now),
-            // the server's further addresses: paths are what the configuration lists
-            Event::AddressAdded { .. } => {}
+            // the driver decides whether paths lead there
+            Event::AddressAdded { id, address, port } => {
+                let added = ClientEvent::AddressAdded { id, address, port };
+                self.events.push_back(added);
+            }
+            Event::AddressRemoved { id } => self.events.push_back(ClientEvent::AddressRemoved(id)),
         }
     }
 
@@ -368,6 +372,7 @@ impl<P: Payload> Client<P> {
             return self.actions.push_back(Action::Close(id));
         };
         let opened_at = entry.opened_at.unwrap_or(now);
+        entry.announced = None;
         entry.state = State::Open {
             path,
             is_up: false,

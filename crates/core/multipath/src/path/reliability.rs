@@ -164,6 +164,11 @@ impl<P: Clone> Reliability<P> {
         }
     }
 
+    /// True if that packet is kept.
+    pub fn has(&mut self, mp_seq: MpSeq) -> bool {
+        matches!(self.place(mp_seq), Some(Some(_)))
+    }
+
     /// A copy has arrived at the other end.
     pub fn on_arrived(&mut self, mp_seq: MpSeq) {
         self.take(mp_seq);

@@ -224,6 +224,46 @@ impl<P> Reorder<P> {
         }
     }
 
+    /// A packet arrived that is delivered as it comes, whatever is missing before it: true unless it came before.
+    pub fn deliver_at_once(&mut self, now: Instant, arrived: Arrived, payload: P) -> bool {
+        let expected = *self.expected.get_or_insert(arrived.mp_seq);
+        let distance = arrived.mp_seq.distance_from(expected);
+        if distance.unsigned_abs() > MAX_AHEAD && distance > 0 {
+            self.jump(arrived.mp_seq);
+            return self.deliver_at_once(now, arrived, payload);
+        }
+        let is_new = match u64::try_from(distance) {
+            Err(_) => self.take_given_up(distance.unsigned_abs()),
+            Ok(ahead) => {
+                self.make_place(ahead);
+                let place = &mut self.places[ahead as usize];
+                let is_new = matches!(place, Place::Missing | Place::Lost);
+                if is_new {
+                    *place = Place::Empty;
+                }
+                is_new
+            }
+        };
+        match is_new {
+            true => self.late.push_back(payload),
+            false => self.stats.duplicates += Packets::new(1),
+        }
+        if self.config.has_fast_loss_detection && distance >= 0 {
+            self.detect_by_gap(arrived);
+        }
+        self.note_progress(now, arrived);
+        if self.config.has_fast_loss_detection {
+            self.detect_by_progress(now);
+        }
+        is_new
+    }
+
+    /// A number that has been passed was given up, and is not any more.
+    fn take_given_up(&mut self, behind: u64) -> bool {
+        let index = (self.given_up.len() as u64).checked_sub(behind);
+        index.is_some_and(|index| core::mem::replace(&mut self.given_up[index as usize], false))
+    }
+
     /// The next packet that may be delivered now.
     pub fn poll(&mut self, now: Instant) -> Option<P> {
         if let Some(late) = self.late.pop_front() {
@@ -330,12 +370,7 @@ impl<P> Reorder<P> {
 
     /// A number that has been passed: a copy, or a packet whose place was given up.
     fn on_late(&mut self, behind: u64, payload: P) {
-        let index = (self.given_up.len() as u64).checked_sub(behind);
-        let was_given_up = match index {
-            Some(index) => core::mem::replace(&mut self.given_up[index as usize], false),
-            None => false,
-        };
-        if !was_given_up {
+        if !self.take_given_up(behind) {
             self.stats.duplicates += Packets::new(1);
             return;
         }

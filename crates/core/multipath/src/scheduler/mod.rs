@@ -13,6 +13,7 @@
 //! | [`otias`](otias::Otias) | the earliest arrival, room or not | Yang, Wang and Amer 2014 |
 //! | [`aware`](aware::Aware) | as `cpf`, but a path is full at its bandwidth-delay product | ours (future work vi of the paper) |
 //! | [`aware-jitter`](aware::Aware) | the same for paths whose round trips differ without a queue | ours |
+//! | [`deadline`](deadline::Deadline) | latency-sensitive packets where they arrive first, bulk as `aware` | ours |
 //!
 //! A path has room if what is in flight and what waits on the path are together less than its cwnd.
 //! Pacing does not take room away: a packet that is chosen waits on its path, as it would in a
@@ -23,6 +24,8 @@
 
 mod aware;
 mod cpf;
+mod deadline;
+pub mod leg;
 mod otias;
 mod redundant;
 mod round_robin;
@@ -30,6 +33,7 @@ mod srtt;
 
 pub use aware::{Aware, AwareConfig};
 pub use cpf::CheapestPathFirst;
+pub use deadline::{COPY_SAVED, COPY_SHARE, Deadline, MAX_MISS};
 pub use otias::Otias;
 pub use redundant::Redundant;
 pub use round_robin::RoundRobin;
@@ -66,6 +70,12 @@ pub struct PathView {
     pub radio_rate: Option<BitRate>,
     /// Size of a full packet on the path.
     pub packet_size: Bytes,
+    /// For how long an acknowledgement of data has been due; zero unless the scheduler has classes.
+    pub overdue: Duration,
+    /// Data packets found lost so far.
+    pub lost: Packets,
+    /// Data packets known to have arrived so far.
+    pub acked: Packets,
 }
 
 impl PathView {
@@ -174,6 +184,20 @@ pub trait Scheduler: Send {
     fn is_full(&self, _now: Instant, path: &PathView) -> bool {
         !path.has_room()
     }
+    /// True if latency-sensitive packets are chosen for by [`Self::choose_latency`], before all others.
+    fn has_classes(&self) -> bool {
+        false
+    }
+    /// How long after it came a latency-sensitive packet is of use. Set once, before all else.
+    fn set_deadline(&mut self, _deadline: Duration) {}
+    /// What the paths are like, before packets are chosen for; the paths that latency-sensitive packets leave now.
+    fn observe(&mut self, _now: Instant, _paths: &[PathView]) -> PathSet {
+        PathSet::NONE
+    }
+    /// The paths that the next latency-sensitive packet takes, as [`Self::choose`].
+    fn choose_latency(&mut self, now: Instant, waiting: Waiting, paths: &[PathView]) -> PathSet {
+        self.choose(now, waiting, paths)
+    }
 }
 
 /// No scheduler has the requested name.
@@ -228,6 +252,11 @@ pub const SCHEDULERS: &[Entry] = &[
             ..AwareConfig::default()
         }))
     }),
+    Entry::new(
+        "deadline",
+        "as `aware`, with packets of calls where they arrive first",
+        || Box::<Deadline>::default(),
+    ),
 ];
 
 /// The scheduler where none is given.
@@ -304,6 +333,9 @@ mod tests {
             pacing_rate: None,
             radio_rate: None,
             packet_size: Bytes::new(1_500),
+            overdue: Duration::ZERO,
+            lost: Packets::ZERO,
+            acked: Packets::ZERO,
         }
     }
 
@@ -333,7 +365,7 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "unknown scheduler \"minrtt\"; known are cpf, srtt, rr, redundant, otias, aware, \
-             aware-jitter"
+             aware-jitter, deadline"
         );
     }
 

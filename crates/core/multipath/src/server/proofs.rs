@@ -46,6 +46,15 @@ impl Proofs {
         }
     }
 
+    /// Other keys; what was counted stays.
+    pub(super) fn set_keys(&mut self, keys: Vec<PreSharedKey>) {
+        *self = Self {
+            computed: self.computed,
+            unchecked: self.unchecked,
+            ..Self::new(keys)
+        };
+    }
+
     pub(super) fn keys(&self) -> &[PreSharedKey] {
         &self.keys
     }

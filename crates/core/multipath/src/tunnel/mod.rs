@@ -22,6 +22,7 @@
 //! | `buffer` | what no path has been chosen for (RFC 8289) |
 //! | `numbers` | which packets are valid (RFC 4340 7.5) |
 //! | `sending`, `receiving` | data and acknowledgements |
+//! | `latency` | latency-sensitive packets: their queue, their copies |
 //! | `probing` | paths that may not answer any more |
 //! | `repeating` | partial reliability |
 //! | `path` | a path's state |
@@ -32,6 +33,7 @@ mod closing;
 mod config;
 mod handshake;
 mod identity;
+mod latency;
 mod numbers;
 mod path;
 mod probing;
@@ -49,6 +51,7 @@ pub use buffer::{BufferQueue, CODEL_INTERVAL, CODEL_TARGET, UnknownBufferQueue};
 pub use config::{
     CONTROLLER, Carrier, PathConfig, SCHEDULER_BUFFER, SERVICE, StreamState, TunnelConfig,
 };
+pub use latency::LatencyCounters;
 pub use numbers::reset_for;
 pub use path::PathCounters;
 pub use refusal::Refusal;
@@ -67,6 +70,7 @@ use buffer::Buffer;
 use cc::RadioState;
 use core::net::IpAddr;
 use identity::Identity;
+use latency::Latency;
 use numbers::Validity;
 use path::{Path, Phase, Queued};
 use std::collections::VecDeque;
@@ -106,6 +110,11 @@ pub enum Event {
         /// Its port, if not that of the path on which it was signalled.
         port: Option<u16>,
     },
+    /// An address of the peer is gone, and its paths with it.
+    AddressRemoved {
+        /// Its number.
+        id: AddressId,
+    },
     /// The server does not have the connection (it was restarted, or has dropped it), and no path works:
     /// a new one has to be made.
     ConnectionUnknown,
@@ -132,6 +141,10 @@ pub struct Tunnel<P> {
     paths: Vec<Path<P>>,
     scheduler: Box<dyn Scheduler>,
     waiting: Buffer<P>,
+    /// Latency-sensitive packets, if the scheduler has classes.
+    latency: Option<Latency<P>>,
+    /// Packets of the peer that were delivered past the reordering.
+    unordered: u64,
     /// Packets that had one, and need another.
     again: VecDeque<Queued<P>>,
     /// What may have to be sent again, with partial reliability.
@@ -158,6 +171,7 @@ impl<P: Payload> Tunnel<P> {
     fn new(config: TunnelConfig, role: Role, scheduler: Box<dyn Scheduler>, seed: u64) -> Self {
         let mut scheduler = scheduler;
         scheduler.set_max_lag(config.reorder.max_lag());
+        scheduler.set_deadline(config.latency_deadline);
         let streams = Streams::new(seed);
         let mut secrets = Secrets::new(seed);
         let next_mp_seq = MpSeq::new(secrets.next_u64());
@@ -168,9 +182,11 @@ impl<P: Payload> Tunnel<P> {
             .reliability
             .map(|deadline| Reliability::new(ReliabilityConfig::new(deadline)));
         let waiting = Buffer::new(&config);
+        let has_classes = scheduler.has_classes();
+        let latency = has_classes.then(|| Latency::new(config.latency_deadline));
         Self {
             reorder: Reorder::new(reorder),
-            identity: Identity::new(&mut secrets),
+            identity: Identity::new(role, config.key_types, &mut secrets),
             config,
             role,
             secrets,
@@ -178,6 +194,8 @@ impl<P: Payload> Tunnel<P> {
             paths: Vec::new(),
             scheduler,
             waiting,
+            latency,
+            unordered: 0,
             again: VecDeque::new(),
             kept,
             next_mp_seq,
@@ -203,7 +221,13 @@ impl<P: Payload> Tunnel<P> {
             self.counters.refused += 1;
             return Err(payload);
         }
-        self.waiting.push(now, payload);
+        let bulk = match &mut self.latency {
+            Some(latency) => latency.take(now, payload),
+            None => Some(payload),
+        };
+        if let Some(bulk) = bulk {
+            self.waiting.push(now, bulk);
+        }
         self.settled_at = None;
         Ok(())
     }
@@ -211,7 +235,11 @@ impl<P: Payload> Tunnel<P> {
     /// True if packets wait for a path or on one.
     pub fn has_waiting(&self) -> bool {
         let is_queued = |path: &Path<P>| !path.queue.is_empty();
-        !self.waiting.is_empty() || !self.again.is_empty() || self.paths.iter().any(is_queued)
+        let has_latency = self.latency.as_ref().is_some_and(|of| of.len() > 0);
+        !self.waiting.is_empty()
+            || !self.again.is_empty()
+            || has_latency
+            || self.paths.iter().any(is_queued)
     }
 
     /// Packets that wait for a path, and those on a path beyond its window.
@@ -220,7 +248,8 @@ impl<P: Payload> Tunnel<P> {
             let queued = path.queue.len() as u64;
             queued.saturating_sub(path.sender.room().get())
         });
-        self.waiting.len() as u64 + beyond.sum::<u64>()
+        let latency = self.latency.as_ref().map_or(0, Latency::len);
+        (self.waiting.len() + latency) as u64 + beyond.sum::<u64>()
     }
 
     /// The next packet that has arrived and may be delivered.
@@ -244,6 +273,7 @@ impl<P: Payload> Tunnel<P> {
         [
             path,
             self.reorder.next_deadline(),
+            self.next_departure(now),
             signals.filter(|_| self.is_established()),
         ]
         .into_iter()
@@ -354,7 +384,13 @@ impl<P: Payload> Tunnel<P> {
             }
         }
         self.settled_at = None;
-        self.again.extend(queue);
+        match &mut self.latency {
+            None => self.again.extend(queue),
+            Some(latency) => queue.into_iter().for_each(|queued| match queued.is_urgent {
+                true => latency.again(queued),
+                false => self.again.push_back(queued),
+            }),
+        }
         let again = self.again.make_contiguous();
         again.sort_by(|a, b| a.mp_seq.circular_cmp(b.mp_seq));
         self.reorder.on_path_gone(id);

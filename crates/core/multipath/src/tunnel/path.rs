@@ -2,6 +2,7 @@
 
 use super::config::{Carrier, PathConfig, StreamState};
 use super::identity::Opening;
+use super::latency::Outstanding;
 use super::numbers::Numbers;
 use crate::PathId;
 use crate::ecn::{SCALABLE, SCALABLE_CCID, encapsulated};
@@ -48,6 +49,8 @@ pub(super) struct Queued<P> {
     pub(super) payload: P,
     /// It was lost before (partial reliability).
     pub(super) is_repeated: bool,
+    /// It is latency-sensitive.
+    pub(super) is_urgent: bool,
 }
 
 /// Something to be repeated until it is answered.
@@ -151,8 +154,12 @@ pub(super) struct Path<P> {
     /// A Reset that is to leave, with its options.
     pub(super) reset: Option<(OptionFault, Options)>,
     pub(super) opening: Opening,
+    /// What the server wants back on the Acks that follow its Response (RFC 4340 8.1.4).
+    pub(super) cookies: Vec<DccpOption>,
     pub(super) own_ecn: OwnEcn,
     pub(super) counters: PathCounters,
+    /// Data that is not acknowledged, if the scheduler has classes.
+    pub(super) outstanding: Option<Outstanding>,
     /// It was usable when its state was last reported.
     pub(super) was_usable: bool,
 }
@@ -262,8 +269,10 @@ impl<P> Path<P> {
             must_send: false,
             reset: None,
             opening: Opening::First,
+            cookies: Vec::new(),
             own_ecn: OwnEcn::default(),
             counters: PathCounters::default(),
+            outstanding: None,
             was_usable: false,
             config,
         })
@@ -351,6 +360,9 @@ impl<P> Path<P> {
             pacing_rate: self.sender.pacing_rate(),
             radio_rate,
             packet_size,
+            overdue: self.overdue(now),
+            lost: self.sender.counters().lost,
+            acked: self.sender.counters().acked,
         };
         let Some(stream) = self.stream else {
             return view;

@@ -1,5 +1,6 @@
 //! What arrives: validity, acknowledgements, options, data.
 
+use super::latency::is_unordered;
 use super::numbers::Validity;
 use super::path::{Path, Phase};
 use super::{Event, Tunnel};
@@ -122,6 +123,9 @@ impl<P: Payload> Tunnel<P> {
             vector: packet.options.ack_vector.as_ref(),
             elapsed: packet.options.elapsed,
         };
+        if let Some(outstanding) = &mut path.outstanding {
+            outstanding.on_ack(now, ack);
+        }
         path.outcome.clear();
         path.sender.on_ack(now, &acknowledgement, &mut path.outcome);
         self.after_outcome(now, index);
@@ -138,6 +142,7 @@ impl<P: Payload> Tunnel<P> {
         let outcome = core::mem::take(&mut path.outcome);
         path.receiver.on_outcome(&outcome);
         self.repeat_lost(now, &outcome);
+        self.note_latency(now, index, &outcome);
         let path = &mut self.paths[index];
         if let Some(rtt) = outcome.rtt {
             path.unreported_rtt = Some(rtt);
@@ -199,7 +204,8 @@ impl<P: Payload> Tunnel<P> {
             match option {
                 MpOption::Rtt(rtt) => self.reorder.on_rtt(self.paths[index].id, rtt.rtt),
                 MpOption::Close(key) => self.on_connection_close(now, index, key),
-                MpOption::FastClose(key) => self.on_fast_close(index, key),
+                MpOption::FastClose(key) => self.on_fast_close(key),
+                MpOption::Experimental(_) => {}
                 _ => has_signals = true,
             }
         }
@@ -248,6 +254,10 @@ impl<P: Payload> Tunnel<P> {
             mp_seq,
             missing_before,
         };
+        if is_unordered(&packet.options) {
+            self.unordered += u64::from(self.reorder.deliver_at_once(now, arrived, payload));
+            return;
+        }
         self.reorder.insert(now, arrived, payload);
     }
 
@@ -278,6 +288,7 @@ impl<P: Payload> Tunnel<P> {
         path.phase = Phase::Open;
         path.retry = None;
         let (id, priority) = (path.id, path.config.priority);
+        self.inbox.add_peer_address(path.remote_address);
         // a peer that confirms nothing will not have this confirmed either
         let _ = self.send_signal(now, Signal::Priority { path: id, priority });
         if !self.identity.is_established {

@@ -41,11 +41,15 @@ impl<P: Payload> Tunnel<P> {
             let Some(mp_seq) = info.mp_seq.filter(|_| info.is_data) else {
                 continue;
             };
+            if !kept.has(mp_seq) && self.latency.is_some() {
+                continue; // latency-sensitive ones are kept elsewhere
+            }
             if let Some(payload) = kept.on_lost(now, mp_seq, one_way_delay) {
                 self.again.push_back(Queued {
                     mp_seq,
                     payload,
                     is_repeated: true,
+                    is_urgent: false,
                 });
             }
         }

@@ -1,5 +1,6 @@
 //! What leaves: data by the scheduler's choice, acknowledgements when they are due.
 
+use super::latency::unordered;
 use super::path::{Path, Phase, Queued};
 use super::{PathSet, Transmit, Tunnel};
 use crate::Payload;
@@ -11,8 +12,8 @@ use units::{Bytes, Duration, Ecn, Instant, Packets};
 
 /// Bytes of a data packet's header with its number in the connection.
 const DATA_HEADER: usize = 28;
-/// Bytes of `MP_RTT`.
-const RTT_OPTION: usize = 12;
+/// Bytes of `MP_RTT`, the longest option of a data packet.
+const OPTION: usize = 12;
 /// What an acknowledgement adds beside its vector: its number, the head of the option, Elapsed Time
 /// and padding.
 const ACKNOWLEDGEMENT: usize = 8 + 2 + 6 + 3;
@@ -55,7 +56,7 @@ impl<P: Payload> Tunnel<P> {
 
     /// Gives waiting packets to paths, as long as the scheduler has one for them.
     fn schedule(&mut self, now: Instant) {
-        if self.waiting.is_empty() && self.again.is_empty() {
+        if self.waiting.is_empty() && self.again.is_empty() && self.latency.is_none() {
             return;
         }
         let mut views = core::mem::take(&mut self.views);
@@ -64,6 +65,9 @@ impl<P: Payload> Tunnel<P> {
         let usable = self.paths.iter().filter(|path| path.is_usable());
         views.extend(usable.map(|path| path.view(now, max_age)));
         keep_allowed(&mut views);
+        self.views = views;
+        self.schedule_latency(now);
+        let mut views = core::mem::take(&mut self.views);
         while let Some(next) = self.next_size() {
             let backlog = self.waiting.len() + self.again.len();
             let waiting = Waiting {
@@ -82,6 +86,34 @@ impl<P: Payload> Tunnel<P> {
             }
         }
         self.views = views;
+    }
+
+    /// Gives latency-sensitive packets to paths, before all others.
+    fn schedule_latency(&mut self, now: Instant) {
+        if self.latency.is_none() {
+            return;
+        }
+        self.observe_paths(now);
+        while let Some((packets, next)) = self
+            .latency
+            .as_ref()
+            .and_then(|of| Some((of.len(), of.next_size()?)))
+        {
+            let waiting = Waiting {
+                packets: Packets::new(packets as u64),
+                next,
+            };
+            let chosen = self.scheduler.choose_latency(now, waiting, &self.views);
+            if chosen.is_empty() {
+                break;
+            }
+            self.assign_latency(now, chosen);
+            for view in &mut self.views {
+                if chosen.contains(view.id) {
+                    view.queued += Packets::new(1);
+                }
+            }
+        }
     }
 
     fn next_size(&self) -> Option<Bytes> {
@@ -104,6 +136,7 @@ impl<P: Payload> Tunnel<P> {
                     mp_seq,
                     payload,
                     is_repeated: false,
+                    is_urgent: false,
                 }
             }
         };
@@ -148,6 +181,7 @@ impl<P: Payload> Tunnel<P> {
             mp_seq,
             payload,
             is_repeated,
+            is_urgent,
         } = path.queue.pop_front()?;
         let mut options = Options {
             mp_seq: Some(mp_seq),
@@ -155,6 +189,9 @@ impl<P: Payload> Tunnel<P> {
         };
         if let Some(rtt) = path.take_rtt(now) {
             options.list.push(rtt);
+        }
+        if is_urgent {
+            options.list.push(unordered());
         }
         let seq = path.numbers.take();
         let kind = match path.room_for_vector(now, payload.len(), &options) {
@@ -258,6 +295,9 @@ impl<P> Path<P> {
             mp_seq,
             is_data: !bytes.is_zero(),
         };
+        if let Some(outstanding) = self.outstanding.as_mut().filter(|_| packet.is_data) {
+            outstanding.on_sent(now, seq);
+        }
         self.sender.on_sent(now, &packet);
     }
 
@@ -275,7 +315,7 @@ impl<P> Path<P> {
         }
         let full = self.config.packet_size.get() as usize;
         let lower = self.config.lower_headers.get() as usize;
-        let others = DATA_HEADER + RTT_OPTION * options.list.len() + ACKNOWLEDGEMENT;
+        let others = DATA_HEADER + OPTION * options.list.len() + ACKNOWLEDGEMENT;
         full.checked_sub(lower + payload + others)
             .filter(|&room| room >= MIN_VECTOR)
     }

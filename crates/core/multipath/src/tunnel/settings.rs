@@ -67,7 +67,7 @@ pub enum Setting<'a> {
 
 impl TunnelConfig {
     /// The values that have keys, by these.
-    pub fn settings(&mut self) -> [(Key, Setting<'_>); 15] {
+    pub fn settings(&mut self) -> [(Key, Setting<'_>); 16] {
         use Setting as S;
         let reorder = &mut self.reorder;
         let key = Key::new;
@@ -102,6 +102,10 @@ impl TunnelConfig {
             (
                 key("reliability").older("deadline"),
                 S::Optional(&mut self.reliability),
+            ),
+            (
+                key("latency-deadline"),
+                S::Duration(&mut self.latency_deadline),
             ),
             (key("keepalive"), S::Optional(&mut self.keepalive)),
             (key("report-max-age"), S::Duration(&mut self.report_max_age)),

@@ -1,5 +1,6 @@
 //! What there is to see of a tunnel.
 
+use super::latency::{Latency, LatencyCounters};
 use super::path::PathCounters;
 use super::{Carrier, Tunnel};
 use crate::packet::PathPriority;
@@ -37,6 +38,8 @@ pub struct TunnelStats {
     pub reorder: ReorderStats,
     /// What partial reliability has done.
     pub reliability: ReliabilityCounters,
+    /// What has become of latency-sensitive packets.
+    pub latency: LatencyCounters,
     /// Copies of a packet on the same path.
     pub duplicates: Packets,
     /// Data packets without payload or without number.
@@ -93,8 +96,9 @@ impl<P: Payload> Tunnel<P> {
     /// The connection's state and counts.
     pub fn stats(&self) -> TunnelStats {
         let counters = self.counters;
+        let latency = self.latency.as_ref().map_or(0, Latency::len);
         TunnelStats {
-            waiting: Packets::new((self.waiting.len() + self.again.len()) as u64),
+            waiting: Packets::new((self.waiting.len() + self.again.len() + latency) as u64),
             refused: Packets::new(counters.refused),
             dropped: Packets::new(self.waiting.dropped()),
             held: self.reorder.held(),
@@ -103,6 +107,13 @@ impl<P: Payload> Tunnel<P> {
                 ReliabilityCounters::default,
                 crate::path::Reliability::counters,
             ),
+            latency: LatencyCounters {
+                unordered: Packets::new(self.unordered),
+                ..self
+                    .latency
+                    .as_ref()
+                    .map_or_else(LatencyCounters::default, |of| of.counters)
+            },
             duplicates: Packets::new(counters.duplicates),
             without_number: Packets::new(counters.without_number),
             marked_without_ecn: Packets::new(counters.marked_without_ecn),

@@ -2,6 +2,7 @@
 
 mod carrying;
 mod connection;
+mod latency;
 mod losing;
 mod marking;
 
@@ -25,6 +26,16 @@ impl Payload for Data {
     }
     fn ecn(&self) -> Ecn {
         self.ecn
+    }
+    fn label(&self) -> crate::class::FlowLabel {
+        match self.bytes {
+            300 => crate::class::FlowLabel {
+                dscp: 0,
+                flow: Some(1),
+                is_udp: true,
+            },
+            _ => crate::class::FlowLabel::default(),
+        }
     }
     fn mark(&mut self) {
         self.ecn = Ecn::Ce;

@@ -50,6 +50,17 @@ impl Table {
         self.entries.remove(&id)
     }
 
+    /// Clients' numbers change; those of clients that have none any more are over.
+    pub(super) fn renumber(&mut self, number: impl Fn(usize) -> Option<usize>) {
+        self.entries.retain(|_, entry| match number(entry.client) {
+            Some(client) => {
+                entry.client = client;
+                true
+            }
+            None => false,
+        });
+    }
+
     pub(super) fn retain(&mut self, keep: impl Fn(&HalfOpen) -> bool) {
         self.entries.retain(|_, entry| keep(entry));
     }

@@ -233,3 +233,49 @@ fn handshakes_that_are_not_finished_end() {
     server.remove_stream(4);
     assert_eq!(server.half_open(), 0);
 }
+
+#[test]
+fn a_client_whose_key_stays_goes_on_and_others_are_over() {
+    let (mut server, mut entropy) = (server(&[1, 2]), Counted(0));
+    let (mut one, mut two) = (client(1), client(2));
+    let (of_one, ..) = connect(&mut server, &mut one, &mut entropy);
+    let (of_two, ..) = connect(&mut server, &mut two, &mut entropy);
+    let as_client = |byte: u8| Client {
+        key: key(byte).public(),
+        shared: SharedSecret::default(),
+    };
+    server.set_clients(vec![as_client(3), as_client(2)], Limits::default());
+    assert_eq!(server.links().collect::<Vec<_>>(), [of_two]);
+    assert_eq!(server.client(of_two), Some(1));
+    let mut send = |server: &mut Responder, of: &mut Initiator| {
+        let mut packet = vec![0; 20];
+        let session = of.session().expect("a session");
+        session.seal(NOW, &mut packet, 0).expect("sealed");
+        hand(server, (UDP, from(1)), &packet, &mut entropy)
+    };
+    assert!(send(&mut server, &mut two).is_ok());
+    assert_eq!(send(&mut server, &mut one), Err(Refused::UnknownSession));
+    assert!(server.session(of_one).is_none());
+    let mut entropy = Counted(90);
+    let init = client(1).poll_transmit(NOW, &mut entropy).expect("an Init");
+    let got = hand(&mut server, (UDP, from(1)), &init, &mut entropy);
+    assert_eq!(got, Err(Refused::UnknownClient));
+    connect(&mut server, &mut client(3), &mut entropy);
+    // the same key with another secret is another client
+    let with_secret = Client {
+        shared: SharedSecret::new(b"another"),
+        ..as_client(2)
+    };
+    server.set_clients(vec![with_secret, as_client(3)], Limits::default());
+    assert_eq!(server.links().count(), 1);
+}
+
+#[test]
+fn a_handshake_in_progress_of_a_removed_client_is_over() {
+    let (mut server, mut entropy) = (server(&[1]), Counted(0));
+    let init = client(1).poll_transmit(NOW, &mut entropy).expect("an Init");
+    hand(&mut server, (UDP, from(1)), &init, &mut entropy).expect("accepted");
+    assert_eq!(server.half_open(), 1);
+    server.set_clients(Vec::new(), Limits::default());
+    assert_eq!(server.half_open(), 0);
+}

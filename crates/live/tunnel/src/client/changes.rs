@@ -2,7 +2,8 @@
 
 use super::Client;
 use super::links::LivePath;
-use crate::config::{ClientEnd, Config, End, PathConfig};
+use crate::config::{End, PathConfig};
+use crate::reload::Reload;
 use multipath::client::ClientPathId;
 use multipath::packet::PathPriority;
 use units::Instant;
@@ -53,21 +54,21 @@ impl Client {
         Ok(format!("path {name} has priority {}", priority.get()))
     }
 
-    /// Applies another configuration: its paths. Everything else needs a restart.
-    pub(super) fn configure(&mut self, now: Instant, new: Config) -> Result<String, String> {
-        let (Some(old), End::Client(end)) = (self.end(), &new.end) else {
+    /// Applies another configuration: its keys and its paths.
+    pub(super) fn configure(&mut self, now: Instant, new: Reload) -> Result<String, String> {
+        let End::Client(end) = &new.config.end else {
             return Err("it is of a server".to_owned());
         };
-        let mut same = new.clone();
-        same.end = End::Client(ClientEnd {
-            paths: old.paths.clone(),
-            ..end.clone()
-        });
-        if same != self.config {
-            return Err("only paths can change while the tunnel runs: restart it".to_owned());
+        let mut changes = Vec::new();
+        let before = self.core.counters().connections;
+        self.local = new.keys.local();
+        self.core.set_shared(now, new.keys.shared.first().cloned());
+        if self.core.counters().connections != before {
+            changes.push("keys, by which a new connection begins".to_owned());
         }
         let mut changed = 0;
         let present = self.paths.configured();
+        let present = present.filter(|(_, path)| path.announced.is_none());
         let present: Vec<PathConfig> = present.map(|(_, path)| path.config.clone()).collect();
         for own in present {
             let requested = end.paths.iter().find(|path| path.name == own.name);
@@ -79,7 +80,10 @@ impl Client {
                         ..path.clone()
                     }) == own =>
                 {
-                    self.set_priority(now, &own.name, path.priority)?;
+                    // one that the server cannot be notified of is this end's all the same
+                    if let Err(error) = self.set_priority(now, &own.name, path.priority) {
+                        tracing::warn!(path = own.name, error, "its priority");
+                    }
                 }
                 _ => drop(self.remove(now, &own.name)?),
             }
@@ -91,9 +95,10 @@ impl Client {
                 changed += 1;
             }
         }
-        self.config = new;
-        Ok(format!(
-            "configuration reloaded: {changed} changes of paths"
-        ))
+        self.config = new.config;
+        if changed > 0 {
+            changes.push(format!("{changed} changes of paths"));
+        }
+        Ok(changes.join("; "))
     }
 }

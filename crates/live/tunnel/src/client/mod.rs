@@ -1,22 +1,26 @@
 //! The client's side of the paths: it opens sockets as [`multipath::Client`] requests, and moves packets between
 //! them, the device and the core.
 
+mod addresses;
 mod changes;
 mod links;
+mod names;
 mod network;
 mod receiving;
 
 pub use network::count_notices;
 
 use crate::arena::Arena;
-use crate::config::{ClientEnd, Config, End, PathConfig};
+use crate::config::{Config, End, PathConfig};
 use crate::error::TunnelError;
 use crate::inner::Inner;
 use crate::inside::Inside;
 use crate::link::{Incoming, Link, Way};
 use crate::packet_thread::{Change, FIRST, Outside};
 use crate::poller::{Poller, Token};
+#[cfg(feature = "edge")]
 use crate::radio::UeState;
+use crate::resolver::Resolved;
 use crate::sealing::{Keys, Refusals};
 use crate::status::{ConnectionStatus, PathStatus, Status};
 use crate::stream::Stream;
@@ -28,6 +32,7 @@ use multipath::client::{Action, ClientConfig, ClientEvent, ClientPathId};
 use multipath::packet::AddressId;
 use multipath::provision::Builtin;
 use multipath::tunnel::{self, Carrier, Transmit};
+use names::Names;
 use network::Network;
 use secrecy::Local;
 use std::cell::RefCell;
@@ -55,6 +60,7 @@ pub(crate) struct Client {
     refusals: Refusals,
     /// What paths' handshakes begin with; none without encryption.
     local: Option<Arc<Local>>,
+    names: Names,
     incoming: Vec<Incoming>,
     mtu: usize,
 }
@@ -88,6 +94,7 @@ impl Client {
             unreadable: 0,
             refusals: Refusals::default(),
             local: keys.local(),
+            names: Names::default(),
             incoming: Vec::new(),
             mtu,
             config,
@@ -105,11 +112,13 @@ impl Client {
         let End::Client(end) = &config.end else {
             return limits::usual_mtu(config.encryption);
         };
+        // what is only known by its name is measured when its path is open
         let of = |path: &PathConfig| {
-            let socket = UdpSocket::connected(&way(path), path.remote).ok()?;
+            let remote = path.remote.address()?;
+            let socket = UdpSocket::connected(&way(path, config.tun.fwmark), remote).ok()?;
             Some(limits::inner_mtu(
                 socket.path_mtu().ok()?,
-                path.remote.is_ipv6(),
+                remote.is_ipv6(),
                 config.encryption,
             ))
         };
@@ -117,13 +126,6 @@ impl Client {
         let min = datagrams.filter_map(of).min();
         let usual = limits::usual_mtu(config.encryption);
         config.tun.mtu.unwrap_or(min.unwrap_or(usual))
-    }
-
-    fn end(&self) -> Option<&ClientEnd> {
-        match &self.config.end {
-            End::Client(end) => Some(end),
-            End::Server(_) => None,
-        }
     }
 
     /// How the core takes a path.
@@ -135,17 +137,29 @@ impl Client {
             // the core numbers addresses
             address: AddressId::default(),
             packet_size: Bytes::new((self.mtu + limits::overhead(self.config.encryption)) as u64),
-            lower_headers: Bytes::new(if path.remote.is_ipv6() { 48 } else { 28 }),
+            lower_headers: Bytes::new(match path.remote.address().is_some_and(|at| at.is_ipv4()) {
+                true => 28,
+                false => 48,
+            }),
         }
     }
 
     /// A link for a path, with a new socket.
-    fn open_link(&mut self, poller: &Poller, config: &PathConfig) -> io::Result<LiveLink> {
+    fn open_link(
+        &mut self,
+        now: Instant,
+        poller: &Poller,
+        id: ClientPathId,
+    ) -> io::Result<LiveLink> {
+        let path = self.paths.get_mut(id).ok_or(io::ErrorKind::NotFound)?;
+        let remote = Self::target(&mut self.names, now, path)?;
+        let config = &path.config;
+        let way = way(config, self.config.tun.fwmark);
         let token = Token(self.next_token);
         self.next_token += 1;
         let way = match config.carrier {
             Carrier::Dccp => {
-                let socket = UdpSocket::connected(&way(config), config.remote)?;
+                let socket = UdpSocket::connected(&way, remote)?;
                 poller.add(&socket, token, false)?;
                 Way::Udp {
                     socket: Rc::new(socket),
@@ -155,7 +169,7 @@ impl Client {
             }
             // what is written before it is connected waits in it
             Carrier::Stream => {
-                let stream = Stream::connect(&way(config), config.remote, &config.controller)?;
+                let stream = Stream::connect(&way, remote, &config.controller)?;
                 poller.add(&stream, token, false)?;
                 Way::Tcp(Rc::new(RefCell::new(stream)))
             }
@@ -170,11 +184,10 @@ impl Client {
         if action == Action::Close(id) {
             return self.paths.close(id);
         }
-        let Some(path) = self.paths.get(id) else {
+        if self.paths.get(id).is_none() {
             return;
-        };
-        let config = path.config.clone();
-        match self.open_link(poller, &config) {
+        }
+        match self.open_link(now, poller, id) {
             Ok(link) => {
                 if let Some(path) = self.paths.get_mut(id) {
                     if action == Action::Open(id) {
@@ -183,10 +196,12 @@ impl Client {
                     path.set_link(now, link, self.local.as_ref());
                 }
                 self.core.on_opened(now, id);
+                self.announce(now, id);
             }
             Err(error) => {
                 self.log_closed(id, &error);
                 self.core.on_open_failed(now, id);
+                self.on_no_socket(now, id, action, &error);
             }
         }
     }
@@ -204,7 +219,12 @@ impl Client {
         }
     }
 
-    fn log(&self, event: ClientEvent) {
+    fn log(&mut self, event: ClientEvent) {
+        if let ClientEvent::PathUp(id) = event
+            && let Some(path) = self.paths.get_mut(id)
+        {
+            path.choice.on_up();
+        }
         let name = |id| self.paths.get(id).map_or("", |path| &path.config.name);
         match event {
             ClientEvent::Connected => tracing::info!("connected"),
@@ -218,6 +238,12 @@ impl Client {
                 tracing::warn!("no path answers: the connection is given up");
             }
             ClientEvent::Begun => tracing::info!("a new connection begins"),
+            ClientEvent::AddressAdded { id, address, .. } => {
+                tracing::info!(id = id.0, %address, "the server has a further address");
+            }
+            ClientEvent::AddressRemoved(id) => {
+                tracing::info!(id = id.0, "an address of the server is gone");
+            }
         }
     }
 
@@ -342,6 +368,7 @@ impl Outside for Client {
             self.transmit(now, poller);
             while let Some(event) = self.core.poll_event() {
                 self.log(event);
+                self.on_address_event(now, event);
             }
             let Some(action) = self.core.poll_action() else {
                 break;
@@ -356,8 +383,9 @@ impl Outside for Client {
         }
     }
 
-    fn on_chores(&mut self, _now: Instant, _poller: &Poller, inside: &mut Inside) {
+    fn on_chores(&mut self, now: Instant, _poller: &Poller, inside: &mut Inside) {
         if !self.is_ending {
+            self.refresh_names(now);
             self.fit_mtu(inside);
         }
     }
@@ -367,16 +395,27 @@ impl Outside for Client {
         let tunnel = self.core.tunnel();
         let is_established = tunnel.is_established();
         let mut own = ConnectionStatus::new("server".to_owned(), is_established, &tunnel.stats());
+        let further = tunnel.remote_addresses();
+        own.peer_addresses = further
+            .map(|(id, address)| (id.0, address.to_string()))
+            .collect();
         for (id, path) in self.paths.configured() {
             let of_tunnel = self.core.path(id);
             let stats = of_tunnel.and_then(|of_tunnel| tunnel.path_stats(now, of_tunnel));
-            let (name, remote) = (path.config.name.clone(), path.config.remote.to_string());
+            let name = path.config.name.clone();
+            let remote = match path.choice.present {
+                Some(address) => address.to_string(),
+                None => path.config.remote.to_string(),
+            };
             let counters = path.link.as_ref().map(|link| link.link.counters);
             let counters = counters.unwrap_or_default();
             let mut status = PathStatus::new(name, remote, stats.as_ref(), counters);
             if let Some(secrecy) = &path.secrecy {
-                status.cipher = secrecy.current().map(|session| session.algorithm().name());
+                status.set_session(now, secrecy.current());
                 status.sessions = secrecy.established();
+            }
+            if let Some(Way::Udp { socket, .. }) = path.link.as_ref().map(|link| &link.link.way) {
+                status.path_mtu = socket.path_mtu().ok();
             }
             own.paths.push(status);
         }
@@ -386,16 +425,21 @@ impl Outside for Client {
         status.network.clone_from(&self.network.events);
     }
 
-    fn change(&mut self, now: Instant, change: Change) -> Result<String, String> {
+    fn change(&mut self, now: Instant, change: Change, _poller: &Poller) -> Result<String, String> {
         match change {
-            Change::Configure(config) => self.configure(now, *config),
+            Change::Configure(new) => self.configure(now, *new),
             Change::AddPath(path) => self.add(now, &path),
             Change::RemovePath(name) => self.remove(now, &name),
             Change::SetPriority(name, priority) => self.set_priority(now, &name, priority),
         }
     }
 
+    fn on_resolved(&mut self, now: Instant, resolved: Resolved) {
+        Self::on_resolved(self, now, resolved);
+    }
+
     /// Reports are of the downlink, which the server sends on.
+    #[cfg(feature = "edge")]
     fn on_radio(&mut self, _now: Instant, _states: &[UeState]) {}
 
     fn close(&mut self, now: Instant) -> bool {
@@ -407,8 +451,9 @@ impl Outside for Client {
     }
 }
 
-fn way(config: &PathConfig) -> udp::Way {
+fn way(config: &PathConfig, mark: Option<u32>) -> udp::Way {
     udp::Way {
+        mark,
         interface: config.interface.clone(),
         local: config.local,
     }

@@ -1,9 +1,11 @@
 //! The configuration of both ends; `docs/operations/tunnel.md` describes every key.
 
 mod read;
+mod remote;
 
 pub use daemon::config::{ConfigError, Network};
 pub(crate) use read::parse_priority;
+pub use remote::{HostPort, Remote};
 
 use crate::key::PublicKeyText;
 use daemon::Log;
@@ -98,6 +100,16 @@ pub struct TunConfig {
     pub mtu: Option<usize>,
     /// What is sent into it.
     pub routes: Vec<Network>,
+    /// The mark of a client's own packets, and the table of default routes inside; none: as any other route.
+    pub fwmark: Option<u32>,
+    /// Servers of the DNS that are asked through it.
+    pub dns: Vec<IpAddr>,
+    /// Domains that they are asked for, or short names are completed by.
+    pub dns_search: Vec<String>,
+    /// Commands of a shell that are run when it is set up.
+    pub post_up: Vec<String>,
+    /// And before it is taken down.
+    pub pre_down: Vec<String>,
 }
 
 /// A path of a client.
@@ -110,7 +122,7 @@ pub struct PathConfig {
     /// From which address; none: as the routes select.
     pub local: Option<IpAddr>,
     /// The server.
-    pub remote: SocketAddr,
+    pub remote: Remote,
     /// Which path is preferred (RFC 9897 `MP_PRIO`).
     pub priority: PathPriority,
     /// How its packets travel.
@@ -137,6 +149,8 @@ pub struct ClientConfig {
 pub struct ServerConfig {
     /// Where it listens, UDP and TCP.
     pub listen: Vec<SocketAddr>,
+    /// Further addresses at which clients reach it, signalled to them (RFC 9897 `MP_ADDADDR`).
+    pub announce: Vec<SocketAddr>,
     /// Its clients.
     pub clients: Vec<ClientConfig>,
     /// Congestion control towards clients over UDP.
@@ -146,6 +160,7 @@ pub struct ServerConfig {
     /// Limits of TCP connections that carry no path yet.
     pub pending: crate::PendingLimits,
     /// Radio reports of the clients' cellular paths.
+    #[cfg(feature = "edge")]
     pub reports: Option<crate::ReportsConfig>,
 }
 
@@ -153,10 +168,12 @@ impl Default for ServerConfig {
     fn default() -> Self {
         Self {
             listen: Vec::new(),
+            announce: Vec::new(),
             clients: Vec::new(),
             controller: Carrier::Dccp.controllers()[0].to_owned(),
             half_open: 256,
             pending: crate::PendingLimits::default(),
+            #[cfg(feature = "edge")]
             reports: None,
         }
     }
@@ -171,6 +188,8 @@ pub struct ClientEnd {
     pub key_file: Option<PathBuf>,
     /// Its paths.
     pub paths: Vec<PathConfig>,
+    /// Whether further paths are opened to addresses that the server signals.
+    pub use_announced: bool,
     /// When paths are opened again, and connections begun anew.
     pub supervision: Supervision,
 }
@@ -206,6 +225,7 @@ pub struct Config {
     /// Where `/metrics` listens, and the dashboard.
     pub metrics: Option<SocketAddr>,
     /// The dashboard.
+    #[cfg(feature = "edge")]
     pub dashboard: dash::Settings,
     /// The log.
     pub log: Log,
@@ -224,11 +244,17 @@ impl Config {
                 addresses: Vec::new(),
                 mtu: None,
                 routes: Vec::new(),
+                fwmark: Some(u32::from(PORT)),
+                dns: Vec::new(),
+                dns_search: Vec::new(),
+                post_up: Vec::new(),
+                pre_down: Vec::new(),
             },
             scheduler: multipath::scheduler::DEFAULT.to_owned(),
             connection: TunnelConfig::default(),
             admin: None,
             metrics: None,
+            #[cfg(feature = "edge")]
             dashboard: dash::Settings::default(),
             log: Log::default(),
         }
@@ -240,6 +266,17 @@ impl Config {
     /// Names file, line and column, what was wrong, and what is allowed.
     pub fn load(path: &Path, role: Role) -> Result<Self, ConfigError> {
         daemon::config::load(path, |top| read::config(top, role))
+    }
+
+    /// Reads a file of either end: by its key `role`, otherwise a server's has `listen`.
+    ///
+    /// # Errors
+    /// As [`Self::load`].
+    pub fn load_either(path: &Path) -> Result<Self, ConfigError> {
+        daemon::config::load(path, |top| {
+            let role = read::role_of(top)?;
+            read::config(top, role)
+        })
     }
 
     /// Reads a text; `name` is what messages call it.
@@ -274,6 +311,16 @@ impl Config {
         }
     }
 
+    /// Reads what decides who may see the dashboard.
+    ///
+    /// # Errors
+    /// Its token cannot be used.
+    pub fn check_dashboard(&self) -> Result<(), crate::TunnelError> {
+        #[cfg(feature = "edge")]
+        self.dashboard.access()?;
+        Ok(())
+    }
+
     /// Reads all keys, to see that they can be used.
     ///
     /// # Errors
@@ -289,7 +336,7 @@ impl PathConfig {
     ///
     /// # Errors
     /// What is wrong, and what is allowed.
-    pub fn parse(text: &str, remote: Option<SocketAddr>) -> Result<Self, String> {
+    pub fn parse(text: &str, remote: Option<&Remote>) -> Result<Self, String> {
         let mut words = text.split(',');
         let name = words.next().unwrap_or_default();
         let mut lines = vec![format!("name = {name:?}")];

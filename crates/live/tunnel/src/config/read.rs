@@ -1,8 +1,11 @@
 //! From the text of a file to a [`Config`].
 
 mod keys;
+mod tun;
 
-use super::{ClientConfig, ClientEnd, Config, Encryption, End, PathConfig, Role, ServerConfig};
+use super::{
+    ClientConfig, ClientEnd, Config, Encryption, End, PathConfig, Remote, Role, ServerConfig,
+};
 use daemon::Log;
 use daemon::config::{ConfigError, Section, Span};
 use multipath::client::{Supervision, SupervisionError};
@@ -11,7 +14,6 @@ use multipath::reorder::{Late, ReorderConfig, WaitRule};
 use multipath::scheduler;
 use multipath::tunnel::{self, BufferQueue, Carrier, Key, NEVER, Setting, TunnelConfig};
 use recovery::Validation;
-use report_source::{read_addresses, read_source, read_ues};
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 use tracing::Level;
@@ -36,6 +38,16 @@ const PRIORITIES: [(&str, u8); 4] = [
     ("secondary", 2),
     ("primary", 3),
 ];
+
+/// Which end a file is of.
+pub(super) fn role_of(top: &mut Section<'_, '_>) -> Result<Role, ConfigError> {
+    let roles = [Role::Client, Role::Server].map(|role| (role.name(), role));
+    let given = top.word("role", &roles)?;
+    Ok(given.unwrap_or(match top.has("listen") {
+        true => Role::Server,
+        false => Role::Client,
+    }))
+}
 
 pub(super) fn config(top: &mut Section<'_, '_>, role: Role) -> Result<Config, ConfigError> {
     if let Some((given, at)) = top.text("role")?
@@ -69,6 +81,7 @@ fn tun(top: &mut Section<'_, '_>, config: &mut Config) -> Result<(), ConfigError
     config.tun.addresses = table.parsed_list("addresses")?;
     config.tun.mtu = table.whole("mtu", MTU)?;
     config.tun.routes = table.parsed_list("routes")?;
+    tun::system(&mut table, &mut config.tun)?;
     table.finish()
 }
 
@@ -99,7 +112,16 @@ fn shared(top: &mut Section<'_, '_>, config: &mut Config) -> Result<(), ConfigEr
         config.metrics = Some(table.needed_parsed::<SocketAddr>("listen", text)?);
         table.finish()?;
     }
-    config.dashboard = dash::Settings::read(top, config.metrics.is_some())?;
+    #[cfg(feature = "edge")]
+    {
+        config.dashboard = dash::Settings::read(top, config.metrics.is_some())?;
+    }
+    #[cfg(not(feature = "edge"))]
+    for (key, what) in [("dashboard", "dashboard"), ("reports", "radio reports")] {
+        if top.has(key) {
+            return Err(top.fault(format!("[{key}]: this build has no {what}")));
+        }
+    }
     config.log = Log::read(top, &[("info", Level::INFO), ("debug", Level::DEBUG)])?;
     Ok(())
 }
@@ -200,10 +222,10 @@ fn optional(
 
 fn client(top: &mut Section<'_, '_>, encryption: Encryption) -> Result<ClientEnd, ConfigError> {
     let (server_key, key_file) = keys::peer(top, "server-key", encryption)?;
-    let remote = top.parsed::<SocketAddr>("remote")?;
+    let remote = top.parsed::<Remote>("remote")?;
     let mut paths: Vec<PathConfig> = Vec::new();
     for mut table in top.tables("path", "[[path]]")? {
-        let (path, at) = path(&mut table, remote)?;
+        let (path, at) = path(&mut table, remote.as_ref())?;
         if paths.iter().any(|other| other.name == path.name) {
             return Err(table.fault_at(at, format!("there are two paths {:?}", path.name)));
         }
@@ -220,6 +242,7 @@ fn client(top: &mut Section<'_, '_>, encryption: Encryption) -> Result<ClientEnd
             server_key,
             key_file,
             paths,
+            use_announced: top.truth("use-announced")?.unwrap_or(false),
             supervision: supervision(top)?,
         }),
     }
@@ -243,18 +266,21 @@ fn supervision(top: &mut Section<'_, '_>) -> Result<Supervision, ConfigError> {
 
 fn path(
     table: &mut Section<'_, '_>,
-    remote: Option<SocketAddr>,
+    remote: Option<&Remote>,
 ) -> Result<(PathConfig, Span), ConfigError> {
     let (name, at) = table.needed_text("name", "\"wifi\"")?;
     check_label(table, &name, at)?;
     let interface = table.interface("interface")?;
     let local = table.parsed::<IpAddr>("local")?;
-    let remote = match (table.parsed::<SocketAddr>("remote")?, remote) {
+    let remote = match (table.parsed::<Remote>("remote")?, remote) {
         (Some(own), _) => own,
-        (None, Some(all)) => all,
+        (None, Some(all)) => all.clone(),
         (None, None) => return Err(table.missing("remote", "\"192.0.2.1:6511\"")),
     };
-    if local.is_some_and(|local| local.is_ipv4() != remote.is_ipv4()) {
+    let address = remote.address();
+    if let (Some(local), Some(address)) = (local, address)
+        && local.is_ipv4() != address.is_ipv4()
+    {
         return Err(table.fault("local and remote must be of one address family"));
     }
     let carrier = table
@@ -320,6 +346,11 @@ fn server(top: &mut Section<'_, '_>, encryption: Encryption) -> Result<ServerCon
     if listen.is_empty() {
         return Err(top.missing("listen", "[\"0.0.0.0:6511\", \"[::]:6511\"]"));
     }
+    let announce = top.parsed_list::<SocketAddr>("announce")?;
+    if let Some(address) = announce.iter().find(|a| !is_announceable(a)) {
+        let text = format!("announce: {address} is no address and port of one host");
+        return Err(top.fault(text));
+    }
     let controller = controller(top, Carrier::Dccp)?;
     let mut clients: Vec<ClientConfig> = Vec::new();
     for mut table in top.tables("client", "[[client]]")? {
@@ -368,26 +399,40 @@ fn server(top: &mut Section<'_, '_>, encryption: Encryption) -> Result<ServerCon
         read_pending(&mut table, &mut pending)?;
         table.finish()?;
     }
-    let reports = match top.table("reports", "[reports]")? {
-        Some(mut table) => {
-            let source = read_source(&mut table)?;
-            table.finish()?;
-            Some(crate::ReportsConfig {
-                source,
-                ues: read_ues(top)?,
-                addresses: read_addresses(top)?,
-            })
-        }
-        None => None,
-    };
+    #[cfg(feature = "edge")]
+    let reports = reports(top)?;
     Ok(ServerConfig {
         listen,
+        announce,
+        #[cfg(feature = "edge")]
         reports,
         clients,
         controller,
         half_open,
         pending,
     })
+}
+
+fn is_announceable(address: &SocketAddr) -> bool {
+    let ip = address.ip();
+    let is_of_all = matches!(ip, IpAddr::V4(v4) if v4.is_broadcast());
+    !(ip.is_unspecified() || ip.is_multicast() || is_of_all || address.port() == 0)
+}
+
+/// Where radio reports come from.
+#[cfg(feature = "edge")]
+fn reports(top: &mut Section<'_, '_>) -> Result<Option<crate::ReportsConfig>, ConfigError> {
+    use report_source::{read_addresses, read_source, read_ues};
+    let Some(mut table) = top.table("reports", "[reports]")? else {
+        return Ok(None);
+    };
+    let source = read_source(&mut table)?;
+    table.finish()?;
+    Ok(Some(crate::ReportsConfig {
+        source,
+        ues: read_ues(top)?,
+        addresses: read_addresses(top)?,
+    }))
 }
 
 /// Limits of TCP connections without a path.

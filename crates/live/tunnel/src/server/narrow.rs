@@ -39,6 +39,7 @@ impl Server {
 /// Largest packet inside that the way from this address to a client takes, as the kernel has it.
 fn inner_mtu(to: SocketAddr, from: Option<IpAddr>, encryption: Encryption) -> Option<usize> {
     let way = udp::Way {
+        mark: None,
         interface: None,
         local: from.filter(|from| !from.is_unspecified()),
     };

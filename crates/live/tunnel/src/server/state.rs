@@ -23,21 +23,18 @@ impl Server {
             ("forgotten", counters.expired),
             ("stranger", counters.strangers),
             ("unverified", counters.unverified),
+            ("too-short", counters.too_short),
             ("tcp-without-path", self.shed),
             ("tcp-not-accepted", self.accept_pauses),
         ]);
+        status.cookies = counters.cookies;
         if let Some(secrecy) = &self.secrecy {
             self.refusals.add_to(&mut status.refused);
             let (sessions, cookies) = secrecy.counters();
             (status.sessions, status.cookies) = (sessions, cookies);
         }
-        if self.reports_config().is_some() {
-            let mut reports = self.reports.by_outcome();
-            reports.insert("told", self.radio_notified);
-            reports.insert("unconnected", self.radio_unconnected);
-            status.reports = reports;
-            status.reports_connected = Some(self.reports.is_connected());
-        }
+        #[cfg(feature = "edge")]
+        self.write_reports(status);
         status.accepted = counters.accepted;
         status.moved = counters.moved;
     }
@@ -53,6 +50,10 @@ impl Server {
         let tunnel = self.core.tunnel(key)?;
         let mut status =
             ConnectionStatus::new(name.to_owned(), tunnel.is_established(), &tunnel.stats());
+        let further = tunnel.remote_addresses();
+        status.peer_addresses = further
+            .map(|(id, address)| (id.0, address.to_string()))
+            .collect();
         status.spoofed_packets = client.map_or(0, |index| self.spoofed[index]);
         let paths: Vec<_> = tunnel.path_ids().collect();
         for path in paths {
@@ -67,11 +68,11 @@ impl Server {
                 stats.as_ref(),
                 counters.unwrap_or_default(),
             );
-            let session = self
-                .secrecy
-                .as_ref()
-                .and_then(|s| s.current(LinkId(flow.socket)));
-            path.cipher = session.map(|session| session.algorithm().name());
+            if let Some(secrecy) = &self.secrecy {
+                let link = LinkId(flow.socket);
+                path.set_session(now, secrecy.current(link));
+                path.sessions = secrecy.established_of(link);
+            }
             status.paths.push(path);
         }
         Some(status)

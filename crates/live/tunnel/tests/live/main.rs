@@ -6,7 +6,11 @@
 
 #[path = "../support/mod.rs"]
 mod support;
+#[path = "../../../../core/multipath/tests/multipath/tshark.rs"]
+mod tshark;
 
+mod addresses;
+mod capture;
 mod dashboard;
 mod faults;
 mod metrics;
@@ -14,8 +18,10 @@ mod narrow;
 mod network;
 mod paths;
 mod radio;
+mod reload;
 mod secrecy;
 mod strangers;
+mod system;
 
 use libtest_mimic::{Arguments, Trial};
 use std::process::ExitCode;
@@ -38,6 +44,10 @@ fn main() -> ExitCode {
         metrics::TESTS,
         faults::TESTS,
         secrecy::TESTS,
+        addresses::TESTS,
+        capture::TESTS,
+        reload::TESTS,
+        system::TESTS,
     ]
     .concat();
     let trials = tests.into_iter().map(|(name, body)| {

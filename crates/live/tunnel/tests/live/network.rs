@@ -295,7 +295,7 @@ fn a_changed_file_is_applied() {
     std::fs::write(&file, text.replace("t0", "t9")).expect("written");
     hang_up().expect("sent");
     wait_until("the rejection is logged", || {
-        client.log().contains("only paths can change")
+        client.log().contains("[tun] name cannot change")
     });
     client.wait_for_paths(2);
 }

@@ -158,6 +158,28 @@ impl Daemon {
         daemon
     }
 
+    /// Starts it with a file `hosts` of its own in the place of the system's, and waits until it runs.
+    pub fn start_with_names(host: &Namespace, role: &str, config: &str, names: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("hosts"), names).expect("written");
+        let log = File::create(folder.path().join("log")).expect("a log");
+        let daemon = Self::spawn_by(host, role, config, (folder, log), &[], |folder| {
+            let mut command = Command::new("unshare");
+            let line = "mount --bind \"$0\" /etc/hosts && exec \"$@\"";
+            command
+                .args(["--mount", "sh", "-ec", line])
+                .arg(folder.join("hosts"));
+            command
+        });
+        wait_until("the daemon runs", || daemon.log().contains("running"));
+        daemon
+    }
+
+    /// Replaces what is in its file `hosts`.
+    pub fn set_names(&self, names: &str) {
+        std::fs::write(self.folder.path().join("hosts"), names).expect("written");
+    }
+
     fn spawn_as(
         host: &Namespace,
         role: &str,
@@ -165,6 +187,20 @@ impl Daemon {
         folder: TempDir,
         log: File,
         environment: &[(&str, &Path)],
+    ) -> Self {
+        Self::spawn_by(host, role, config, (folder, log), environment, |_| {
+            Command::new("env")
+        })
+    }
+
+    /// With a program that is given this one, and runs it in its own place.
+    fn spawn_by(
+        host: &Namespace,
+        role: &str,
+        config: &str,
+        (folder, log): (TempDir, File),
+        environment: &[(&str, &Path)],
+        by: impl FnOnce(&Path) -> Command,
     ) -> Self {
         write_key(&folder, "key", KEY);
         write_key(&folder, "other", OTHER_KEY);
@@ -175,8 +211,10 @@ impl Daemon {
         let path = folder.path().join("tunnel.toml");
         std::fs::write(&path, text).expect("written");
         let program = std::env::current_exe().expect("this program");
+        let mut command = by(folder.path());
         let child = host.enter(|| {
-            Command::new(program)
+            command
+                .arg(program)
                 .args(["daemon", role])
                 .arg(&path)
                 .envs(environment.iter().copied())
@@ -200,10 +238,15 @@ impl Daemon {
         kill_process(Pid::from_child(&self.child), signal).expect("it runs");
     }
 
-    /// Replaces its configuration, and has it read again.
-    pub fn reload(&self, config: &str) {
+    /// Replaces its configuration.
+    pub fn write(&self, config: &str) {
         let text = filled(self.folder.path(), config);
         std::fs::write(self.folder.path().join("tunnel.toml"), text).expect("written");
+    }
+
+    /// Replaces its configuration, and has it read again.
+    pub fn reload(&self, config: &str) {
+        self.write(config);
         self.signal(Signal::HUP);
     }
 
@@ -302,6 +345,16 @@ pub fn two_paths(more: &str) -> String {
 /// One path over the first wire.
 pub fn one_path(more: &str) -> String {
     format!("[[path]]\nname = \"a\"\ninterface = \"a\"\nremote = \"10.1.0.1:6511\"\n{more}")
+}
+
+/// What is done on an emulated processor is less.
+pub fn emulated_or<T>(emulated: T, usual: T) -> T {
+    // set where the machine is slow: `testing::wait_for`
+    if std::env::var_os("BRIMFUL_HANG_FACTOR").is_some() {
+        emulated
+    } else {
+        usual
+    }
 }
 
 /// A TCP server that sends so many bytes to the first client that connects.

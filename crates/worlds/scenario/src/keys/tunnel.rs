@@ -318,6 +318,12 @@ pub(super) fn sections() -> [Section; 3] {
                     "A packet that a `dccp` path lost is sent again up to this age; `never`: lost packets are not sent again.",
                 ),
                 of(
+                    "latency-deadline",
+                    Duration,
+                    Within(1e-3, 10.0),
+                    "With `deadline`: how long after it came a latency-sensitive packet is of use.",
+                ),
+                of(
                     "keepalive",
                     DurationOr(NEVER),
                     Within(0.1, 60.0),

@@ -77,7 +77,7 @@ fn server(seed: u64) -> Server<Data> {
     Server::new(config, Box::new(provision))
 }
 
-fn key() -> PreSharedKey {
+pub(super) fn key() -> PreSharedKey {
     PreSharedKey::new(b"0123456789abcdef").expect("long enough")
 }
 

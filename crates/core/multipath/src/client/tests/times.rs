@@ -351,3 +351,23 @@ fn a_client_that_ends_opens_nothing_any_more() {
     assert_eq!(bench.client.counters().opened, opened);
     assert_eq!(bench.server.connections().count(), 0);
 }
+
+#[test]
+fn another_key_begins_another_connection() {
+    let mut bench = Bench::opened(&[Dccp, Dccp]);
+    let now = bench.now;
+    let same = super::bench::key();
+    bench.client.set_shared(now, Some(same));
+    assert_eq!(bench.client.counters().connections, 1);
+    let other = crate::auth::PreSharedKey::new(b"another pre-shared key").expect("long enough");
+    bench.client.set_shared(now, Some(other.clone()));
+    bench.run(ms(3_000));
+    assert!(bench.has_seen(ClientEvent::Begun));
+    assert_eq!([0, 1].map(|i| bench.state(i) == PathState::Up), [false; 2]);
+    assert_eq!(bench.server.connections().count(), 0, "it was ended");
+    // the server gets it too
+    let now = bench.now;
+    bench.server.set_keys(now, vec![other], 100);
+    bench.run(ms(15_000));
+    assert_eq!([0, 1].map(|i| bench.state(i)), [PathState::Up; 2]);
+}

@@ -6,7 +6,15 @@ use super::*;
 /// 93 Mbit/s. Whatever the scheduler and the controller, a greedy source fills both.
 #[test]
 fn a_greedy_source_fills_both_paths_in_order() {
-    for scheduler in ["cpf", "srtt", "rr", "otias", "aware", "aware-jitter"] {
+    for scheduler in [
+        "cpf",
+        "srtt",
+        "rr",
+        "otias",
+        "aware",
+        "aware-jitter",
+        "deadline",
+    ] {
         for cc in ["newreno", "cubic", "bbr"] {
             let mut pair = Pair::opened(scheduler, TunnelConfig::default(), controller(cc));
             pair.run(Duration::from_secs(3), 200);

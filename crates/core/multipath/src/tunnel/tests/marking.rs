@@ -168,3 +168,50 @@ fn a_network_that_drops_what_is_ecn_capable_gets_what_is_not() {
             .all(|wire| wire.last_ecn == Some(Ecn::Ect1))
     );
 }
+
+/// RFC 6040 figures 3 and 4 through the tunnel, for latency-sensitive packets, which have a way of their own, and for
+/// others: the field is copied on the way in, and what a queue on the way has set comes out.
+#[test]
+fn the_field_of_every_class_is_copied_in_and_marks_come_out() {
+    let fields = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
+    for bytes in [300, 1_400] {
+        let mut pair = Pair::opened("deadline", TunnelConfig::default(), controller("newreno"));
+        for (row, inner) in fields.into_iter().enumerate() {
+            for (column, outer) in [inner, Ecn::Ce].into_iter().enumerate() {
+                pair.now += Duration::from_millis(5);
+                let now = pair.now;
+                let data = Data {
+                    number: (row * 2 + column) as u64,
+                    bytes,
+                    ecn: inner,
+                };
+                server(&mut pair).send(now, data).expect("there is room");
+                let mut transmit = server(&mut pair).poll_transmit(now).expect("leaves");
+                assert_eq!(transmit.ecn, inner, "normal mode copies");
+                transmit.ecn = outer;
+                let path = usize::from(transmit.path.0);
+                pair.down[path].offer(now, transmit);
+                assert_eq!(server(&mut pair).poll_transmit(now).map(|_| ()), None);
+                pair.run(Duration::from_millis(60), 0);
+            }
+        }
+        let out: Vec<(u64, Ecn)> = pair.delivered.iter().map(|d| (d.number, d.ecn)).collect();
+        let expected = [
+            (0, Ecn::NotEct), // the one that was marked and is not ECN-capable is dropped
+            (2, Ecn::Ect0),
+            (3, Ecn::Ce),
+            (4, Ecn::Ect1),
+            (5, Ecn::Ce),
+            (6, Ecn::Ce),
+            (7, Ecn::Ce),
+        ];
+        assert_eq!(out, expected, "{bytes}");
+        let stats = pair.client.stats();
+        assert_eq!(
+            (stats.marked_without_ecn.get(), stats.suspicious_ecn.get()),
+            (1, 1)
+        );
+        let unordered = if bytes == 300 { 7 } else { 0 };
+        assert_eq!(stats.latency.unordered, Packets::new(unordered));
+    }
+}
