@@ -64,6 +64,8 @@ pub(super) struct Mobile<P> {
     pub(super) target: TargetBuffer<Numbered<P>>,
     /// What the UE sends once it is served again.
     pub(super) uplink: VecDeque<Numbered<P>>,
+    /// Packets towards it that were lost because it left a cell, and that no report has counted yet.
+    pub(super) unreported: u32,
     /// When it left each cell last.
     pub(super) left_at: Vec<Option<Instant>>,
     /// The handover that is under way, by its number among the results.

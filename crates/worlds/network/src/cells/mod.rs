@@ -18,6 +18,7 @@ mod transfer;
 
 use crate::Error;
 use crate::cell::{CellAccess, CellRoute, Delivered};
+use crate::check::rnti;
 use crate::measure::{SeriesSet, Totals};
 use mobile::{Mobile, Numbered, Waiting};
 use mobility::{
@@ -62,6 +63,8 @@ pub struct Cells<P> {
     results: Vec<HandoverResult>,
     delivered: VecDeque<Delivered<P>>,
     dropped: Vec<P>,
+    /// Of some UE packets were lost that no report has counted yet.
+    has_unreported: bool,
     // kept for its memory
     lost: Vec<Numbered<P>>,
 }
@@ -141,6 +144,7 @@ impl<P: Packet + Send> Cells<P> {
             results: Vec::new(),
             delivered: VecDeque::new(),
             dropped: Vec::new(),
+            has_unreported: false,
             lost: Vec::new(),
         })
     }
@@ -170,6 +174,7 @@ impl<P: Packet + Send> Cells<P> {
             forwarded: VecDeque::new(),
             target: TargetBuffer::default(),
             uplink: VecDeque::new(),
+            unreported: 0,
             left_at: vec![None; cells],
             result: 0,
         }
@@ -295,10 +300,28 @@ impl<P: Packet + Send> Cells<P> {
         into.append(&mut self.dropped);
     }
 
-    /// The radio reports of all cells, each with the UEs that it serves.
+    /// The radio reports of all cells, each with the UEs that it serves. What was lost for a UE because it left a cell is counted
+    /// by the first report of the next one, which learns of it by the PDCP status.
     pub fn reports(&mut self, now: Instant) -> Vec<RadioReport> {
         let cells = self.cells.iter_mut();
-        cells.map(|cell| cell.access.report(now)).collect()
+        let mut reports: Vec<RadioReport> = cells.map(|cell| cell.access.report(now)).collect();
+        if core::mem::take(&mut self.has_unreported) {
+            for (index, mobile) in self.ues.iter_mut().enumerate() {
+                if mobile.unreported == 0 {
+                    continue;
+                }
+                let mut of_cell = reports[mobile.serving].ues.iter_mut();
+                match of_cell.find(|ue| ue.rnti == rnti(index)) {
+                    Some(ue) => {
+                        let lost = ue.lost_packets.unwrap_or(0);
+                        ue.lost_packets = Some(lost.saturating_add(mobile.unreported));
+                        mobile.unreported = 0;
+                    }
+                    None => self.has_unreported = true,
+                }
+            }
+        }
+        reports
     }
 
     /// How far the cells were used, and what they could have carried, while they served anyone.

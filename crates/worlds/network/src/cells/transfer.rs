@@ -68,9 +68,13 @@ impl<P: Packet + Send> Cells<P> {
     /// A packet is lost because its UE is being handed over.
     pub(super) fn lose(&mut self, now: Instant, packet: Numbered<P>) {
         self.skip(now, &packet);
-        let result = self.ues[packet.route.ue.0].result;
-        if let Some(result) = self.results.get_mut(result) {
+        let mobile = &mut self.ues[packet.route.ue.0];
+        if let Some(result) = self.results.get_mut(mobile.result) {
             result.lost += 1;
+        }
+        if packet.direction == Direction::Downlink {
+            mobile.unreported = mobile.unreported.saturating_add(1);
+            self.has_unreported = true;
         }
         self.dropped.push(packet.packet);
     }

@@ -32,7 +32,7 @@ app = { kind = "continuous" }
 app = { kind = "voip" }
 "#;
 
-fn experiment(set: &[(&str, &str)]) -> Experiment {
+pub(crate) fn experiment(set: &[(&str, &str)]) -> Experiment {
     let set = set
         .iter()
         .map(|&(key, value)| (key.to_owned(), value.to_owned()));
