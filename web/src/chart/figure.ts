@@ -90,7 +90,6 @@ export class FigureView {
         yScale,
         lines: panel.lines,
         points: loaded[i] ?? [],
-        marks: panel.marks ?? [],
         hidden: this.#hidden,
       });
     });

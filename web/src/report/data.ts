@@ -33,8 +33,7 @@ interface RawFigure {
   columns: number;
   x: RawAxis;
   y: RawAxis;
-  /** A mark is a time, in the unit of the axis, and what happened then. */
-  panels: { title: string; lines: RawLine[]; marks?: [number, string][] }[];
+  panels: { title: string; lines: RawLine[] }[];
 }
 
 /** Steps of an axis from end to end. */
@@ -102,11 +101,7 @@ export function decode(raw: RawFigures): { figures: Figure[]; end: number } {
       overTime: f.time,
       x: axis(f.x),
       y: axis(f.y),
-      panels: f.panels.map((p) => ({
-        title: p.title,
-        lines: p.lines.map(line),
-        marks: (p.marks ?? []).map(([at, label]) => ({ at, label })),
-      })),
+      panels: f.panels.map((p) => ({ title: p.title, lines: p.lines.map(line) })),
       columns: f.columns,
     };
   });
