@@ -2,8 +2,8 @@
 //! tuned, and ours with its control running, in turns of one run.
 //!
 //! `cargo bench -p pep --bench relay` prints a table; `-- --record` also writes
-//! `docs/results/proxy.md`. `--only streams`, `objects`, `connections`, `deciding` or
-//! `alternatives` measures that alone.
+//! `docs/results/proxy.md`. `--only streams`, `objects`, `connections`, `deciding`, `following`
+//! or `alternatives` measures that alone.
 //! Needs root; without haproxy its columns are left out, with a note.
 #![allow(missing_docs, reason = "a bench")]
 
@@ -17,6 +17,8 @@ mod alternatives;
 mod connections;
 #[path = "relay/deciding.rs"]
 mod deciding;
+#[path = "relay/following.rs"]
+mod following;
 #[path = "relay/minimal/mod.rs"]
 mod minimal;
 #[path = "relay/objects.rs"]
@@ -75,11 +77,16 @@ fn main() -> ExitCode {
 type Measure = fn(&Hosts, &[Kind], &mut Table);
 
 /// Name on the command line, title on the page.
-const PARTS: [(&str, &str, Measure); 5] = [
+const PARTS: [(&str, &str, Measure); 6] = [
     ("streams", "Bulk transfer", streams::measure),
     ("objects", "Small objects", objects::measure),
     ("connections", "Connections", connections::measure),
     ("deciding", "Deciding", deciding::measure),
+    (
+        "following",
+        "From the report to the wire",
+        following::measure,
+    ),
     (
         "alternatives",
         "Ways for payload in the kernel",

@@ -6,8 +6,8 @@
 #[path = "../support/mod.rs"]
 #[allow(dead_code, reason = "shared with the bench, which uses more of it")]
 mod support;
+use support::capture;
 
-mod capture;
 mod closed;
 mod control;
 mod dashboard;

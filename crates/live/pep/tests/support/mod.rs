@@ -8,6 +8,7 @@
 //! A namespace lives as long as a helper process that ends when its stdin does: nothing is left,
 //! however the test ends.
 
+pub mod capture;
 pub mod daemon;
 pub mod datagrams;
 pub mod offload;

@@ -1,6 +1,6 @@
 //! What a server is shown, as it arrives there.
 
-use crate::support::Hosts;
+use super::Hosts;
 use std::collections::BTreeMap;
 
 /// Packets from the UE's address at the server's interface, and the windows that they show.
@@ -16,12 +16,20 @@ pub struct Edges {
     pub edges: Vec<u32>,
     /// The window of each, bytes.
     pub windows: Vec<u64>,
+    /// When each arrived, seconds since 1970.
+    pub times: Vec<f64>,
     /// The proxy has ended its direction.
     pub has_ended: bool,
     /// The shift of its windows.
     pub scale: u64,
     /// The SYN's window.
     first: Option<u64>,
+}
+
+/// When a segment arrived, seconds since 1970.
+fn time(line: &str) -> f64 {
+    let stamp = line.split(' ').next().expect("a word");
+    stamp.parse().expect("a time")
 }
 
 impl Drop for Capture {
@@ -109,6 +117,7 @@ impl Capture {
                 for window in first.into_iter().chain([window << of.scale]) {
                     of.edges.push((ack + window) as u32);
                     of.windows.push(window);
+                    of.times.push(time(line));
                 }
             }
         }
