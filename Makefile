@@ -147,7 +147,7 @@ packages: setup web wheel  ## Debian package and wheel in dist/; the former chec
 	$(CARGO) test --profile ci --locked -p brimful --test packages
 
 .PHONY: kernels
-kernels: setup web  ## Debian's kernels (KERNELS="6.1 6.12 host") under QEMU, an hour: what works in which: docs/operations/kernels.md
+kernels: setup web  ## Debian's kernels (KERNELS="6.1 6.12 host") under QEMU, a quarter of an hour each on a busy machine, once all is compiled: docs/operations/kernels.md
 	@scripts/kernels
 
 .PHONY: oci

@@ -1,14 +1,46 @@
-//! Packets of a tunnel from anywhere, and what reads their options.
+//! Packets of a tunnel from anywhere, what reads their options, and what a server without a connection answers.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use multipath::PathId;
-use multipath::auth::{Key, Offer, PreSharedKey, ProofStep, SessionKeys};
+use multipath::{PathId, Payload};
+use multipath::auth::{Key, KeyType, Offer, PreSharedKey, PrivateKey, ProofStep, SessionKeys};
 use multipath::features::{Negotiation, Role};
 use multipath::join::{ClientJoin, JoinOffer};
 use multipath::packet::{ConnectionId, Options, decode, encode};
+use multipath::provision::Builtin;
+use multipath::server::{Flow, Server, ServerConfig};
 use multipath::signal::{Inbox, Outbox, OutboxConfig};
-use units::Instant;
+use multipath::tunnel::{PathConfig, TunnelConfig};
+use units::{Ecn, Instant};
+
+#[derive(Clone, Debug)]
+struct Data;
+
+impl Payload for Data {
+    fn len(&self) -> usize {
+        0
+    }
+    fn ecn(&self) -> Ecn {
+        Ecn::NotEct
+    }
+    fn mark(&mut self) {}
+}
+
+/// One that answers by cookies from the first Request on (`after` 0), or from the second on.
+fn server(after: usize) -> Server<Data> {
+    let config = ServerConfig {
+        tunnel: TunnelConfig {
+            key_types: &[KeyType::Ecdhe, KeyType::Plain],
+            ..TunnelConfig::default()
+        },
+        path: PathConfig::default(),
+        shared: Vec::new(),
+        connections: 2,
+        half_open: 2,
+    };
+    let provision = Builtin::new("rr", 2).expect("known");
+    Server::new(config, Box::new(provision)).guarded(after)
+}
 
 fuzz_target!(|bytes: &[u8]| {
     let (packet, header) = match decode(bytes) {
@@ -38,8 +70,24 @@ fuzz_target!(|bytes: &[u8]| {
     }
     inbox.attach(500, &mut answer);
     Outbox::new(OutboxConfig::default()).on_packet(&packet.options);
+    for after in [0, 1] {
+        let mut server = server(after);
+        let from = Flow {
+            socket: 1,
+            remote: ([192, 0, 2, 1], 9).into(),
+        };
+        server.receive(Instant::ZERO, from, &packet, None, Ecn::NotEct);
+        let mut answered = 0;
+        while let Some(out) = server.poll_transmit(Instant::ZERO) {
+            let mut answer = Vec::new();
+            encode(&out.packet, &mut answer).expect("answers are bounded");
+            answered += answer.len();
+        }
+        assert!(answered <= written, "{answered} bytes for {written}");
+    }
     if let Some(offer) = Offer::among(&packet.options) {
-        let shared = PreSharedKey::new(&[1; 16]).expect("long enough");
+        let _ = PrivateKey::from_bytes([1; 32]).agree(&offer.key);
+        let shared = PreSharedKey::new(&[0xA5; 16]).expect("long enough");
         assert!(!shared.is_proved(&packet.options, ProofStep::Request, offer, None));
     }
     if let Some(offer) = JoinOffer::among(&packet.options) {

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use pep::{Config, PepError, Start};
 use serde_json::Value;
 use std::fmt::Write;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 /// Help below the options.
@@ -19,6 +20,7 @@ Examples:
   sudo brimful pep --config /etc/brimful/pep.toml
   sudo brimful pep --config /etc/brimful/pep.toml --upgrade
   sudo brimful pep status --config /etc/brimful/pep.toml
+  sudo brimful pep hand-over --config /etc/brimful/pep.toml --ue 10.45.0.2 --to edge-2
 
 Exit codes: 0 done, 2 bad usage or configuration (nothing was changed), 1 failed run.";
 
@@ -46,6 +48,21 @@ pub(crate) enum PepCommand {
     Status(SocketArgs),
     /// List the connections of the running proxy
     Flows(SocketArgs),
+    /// Move the connections of a UE to another proxy
+    HandOver(HandOverArgs),
+}
+
+/// Whose connections move, and where to.
+#[derive(Debug, Args)]
+pub(crate) struct HandOverArgs {
+    #[command(flatten)]
+    proxy: SocketArgs,
+    /// Address of the UE
+    #[arg(long, value_name = "ADDRESS")]
+    ue: IpAddr,
+    /// The other proxy, by its name in [[handover.peer]]
+    #[arg(long, value_name = "NAME")]
+    to: String,
 }
 
 /// Which daemon is queried, and how the answer is printed.
@@ -72,6 +89,10 @@ pub(crate) fn run(arguments: &PepArgs) -> Result<(), Failure> {
         (Some(PepCommand::Flows(ask)), _) => {
             let flows = pep::flows(&socket(ask)?).map_err(failure)?;
             answer(ask, &flows, flows_text)
+        }
+        (Some(PepCommand::HandOver(of)), _) => {
+            let report = pep::move_connections(&socket(&of.proxy)?, of.ue, &of.to);
+            answer(&of.proxy, &report.map_err(failure)?, moved_text)
         }
         (None, Some(file)) if arguments.check => check(file),
         (None, Some(file)) => pep::run(&Start {
@@ -154,6 +175,18 @@ fn status_text(status: &Value) -> String {
             "{} connections, {} waiting",
             status["connections"],
             bytes(&status["waiting_bytes"]),
+        );
+    }
+    let moved = &status["handover"];
+    if !moved.is_null() {
+        let _ = writeln!(
+            text,
+            "{} connections handed over, {} taken over, {} transfers given up, {} reset; frozen for at most {:.1} ms",
+            moved["moved"],
+            moved["adopted"],
+            moved["aborted"],
+            moved["reset"],
+            moved["max_frozen_seconds"].as_f64().unwrap_or(0.0) * 1e3,
         );
     }
     let control = &status["control"];
@@ -289,6 +322,21 @@ fn flows_text(flows: &Value) -> String {
     text
 }
 
+/// What became of connections that were to move.
+fn moved_text(report: &Value) -> String {
+    let mut text = format!(
+        "{} connections handed over with {}, frozen for {:.1} ms\n",
+        report["moved"],
+        bytes(&report["payload_bytes"]),
+        report["frozen_seconds"].as_f64().unwrap_or(0.0) * 1e3,
+    );
+    for (reason, number) in report["stay"].as_object().into_iter().flatten() {
+        // writing to a text cannot fail
+        let _ = writeln!(text, "{number} stay: {reason}");
+    }
+    text
+}
+
 fn bytes(value: &Value) -> String {
     match value.as_u64() {
         Some(n) => units::Bytes::new(n).to_string(),
@@ -309,6 +357,19 @@ mod tests {
         let text = status_text(&split);
         assert!(text.contains("3 connections, 1.5 kB waiting"), "{text}");
         assert!(text.contains("without a look at the radio"), "{text}");
+        let mut moving = split.clone();
+        moving["handover"] = serde_json::json!({
+            "moved": 3, "adopted": 4, "aborted": 1, "reset": 0, "max_frozen_seconds": 0.0042,
+        });
+        let text = status_text(&moving);
+        let line = "3 connections handed over, 4 taken over, 1 transfers given up, 0 reset; frozen for at most 4.2 ms\n";
+        assert!(text.contains(line), "{text}");
+        let report = serde_json::json!({
+            "moved": 2, "payload_bytes": 1500, "frozen_seconds": 0.003, "stay": { "half_closed": 1 },
+        });
+        let expected =
+            "2 connections handed over with 1.5 kB, frozen for 3.0 ms\n1 stay: half_closed\n";
+        assert_eq!(moved_text(&report), expected);
         let mut controlled = split;
         controlled["control"] = serde_json::json!({
             "actuator": "bpf", "source_connected": true, "reports": { "believed": 7 },

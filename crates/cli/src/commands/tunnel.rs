@@ -349,6 +349,7 @@ fn client(arguments: &ClientArgs) -> Result<Config, Failure> {
         server_key: arguments.server_key,
         key_file: arguments.common.key_file.clone(),
         paths: paths.collect::<Result<_, _>>()?,
+        use_announced: false,
         supervision: Supervision::default(),
     });
     let mut config = with_common(&arguments.common, end)?;

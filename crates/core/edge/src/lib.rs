@@ -28,6 +28,7 @@
 #![forbid(unsafe_code)]
 
 mod action;
+mod carried;
 mod config;
 mod directory;
 mod flows;
@@ -44,6 +45,7 @@ mod window;
 pub mod wire;
 
 pub use action::{Action, Actuator, Adopted, Windows};
+pub use carried::begins_to_matter;
 pub use config::{ConfigError, EdgeConfig};
 pub use freshness::State;
 pub use machine::{CellStatus, Edge, Meters, UeFlows};

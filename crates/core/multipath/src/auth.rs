@@ -8,7 +8,8 @@
 //! ```
 //!
 //! An HMAC is HMAC-SHA256 (RFC 2104, RFC 6234), of which the first 20 bytes count. Keys are of type
-//! 0: eight plain bytes. An observer of the first handshake has them, and can join and close.
+//! 0, eight plain bytes (an observer of the first handshake has them, and can join and close), or of type 1, a public key
+//! of X25519 (`key`, `ecdhe`): then both d-keys are the hash of what the two ends agree on, and an observer can close only.
 //!
 //! *Beyond the RFC*: with a pre-shared key that both ends have from a file, the d-keys are longer by
 //! J, so that seeing the handshake is not enough to join, and `MP_EXP` options carry proofs that each
@@ -25,21 +26,28 @@
 //! *Not protected*, with or without: what is carried (nothing is encrypted or authenticated), and
 //! connections against an attacker on the path that resets paths.
 
-use crate::packet::{ConnectionId, DccpOption, Hmac, KeyData, MpOption, Options};
+mod ecdhe;
+mod key;
+
+pub use ecdhe::{Agreed, PrivateKey};
+pub use key::{Key, KeyType, Offer};
+
+use crate::packet::{DccpOption, Hmac, KeyData, MpOption, Options};
 use crate::seq::SeqNo;
 use core::fmt;
-use core::hint::black_box;
 use core::net::IpAddr;
 use ring::hmac;
+use subtle::ConstantTimeEq;
 
-/// Type of a plain key (RFC 9897 table 5).
-pub const PLAIN_KEY: u8 = 0;
 /// What the data of an `MP_EXP` with a proof begin with.
 const PROOF_MARK: [u8; 2] = *b"BF";
 /// The step of a proof that is of one packet.
 const PACKET_PROOF: u8 = 4;
 /// The step of what is no proof: the name of the key that proofs beside it are of.
 const KEY_NAME: u8 = 5;
+/// The step of what is there for its length only, and that length.
+const FILLER: u8 = 6;
+const FILLER_LEN: usize = 200;
 
 /// Keys, nonces and numbers of a connection, from its seed: the first 8 bytes of
 /// HMAC-SHA256(seed, count). Some of them (nonces are on the wire) do not reveal others (keys), as they
@@ -71,51 +79,6 @@ impl Secrets {
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secrets")
-    }
-}
-
-/// A plain key of one end, made for one connection.
-#[derive(Clone, Copy)]
-pub struct Key([u8; Key::LEN]);
-
-impl Key {
-    /// Bytes of a key.
-    pub const LEN: usize = 8;
-
-    /// Of random bits, from a cryptographic source.
-    pub const fn from_random(bits: u64) -> Self {
-        Self(bits.to_be_bytes())
-    }
-
-    /// The first plain key among those of an `MP_KEY`.
-    pub fn among(keys: &[KeyData]) -> Option<Self> {
-        keys.iter()
-            .find(|key| key.kind == PLAIN_KEY)
-            .and_then(|key| key.data.as_slice().try_into().ok())
-            .map(Self)
-    }
-
-    /// As an option carries it.
-    pub fn data(self) -> KeyData {
-        KeyData {
-            kind: PLAIN_KEY,
-            data: self.0.to_vec(),
-        }
-    }
-}
-
-/// In constant time.
-impl PartialEq for Key {
-    fn eq(&self, other: &Self) -> bool {
-        same(&self.0, &other.0)
-    }
-}
-impl Eq for Key {}
-
-impl fmt::Debug for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // a key is not for logs
-        f.write_str("Key")
     }
 }
 
@@ -239,7 +202,7 @@ impl PreSharedKey {
         message.update(&[step.code()]);
         for offer in [Some(client), server].into_iter().flatten() {
             message.update(&offer.connection.0.to_be_bytes());
-            message.update(&offer.key.0);
+            message.update(offer.key.bytes());
         }
         first_20(&message.sign())
     }
@@ -255,6 +218,11 @@ impl fmt::Debug for PreSharedKey {
 fn experimental(step: u8, content: &[u8]) -> DccpOption {
     let data = [&PROOF_MARK[..], &[step], content].concat();
     DccpOption::Multipath(MpOption::Experimental(data))
+}
+
+/// What makes a Request longer, so that no answer is longer than it: an `MP_EXP` without content, which others ignore.
+pub(crate) fn filler() -> DccpOption {
+    experimental(FILLER, &[0; FILLER_LEN])
 }
 
 /// What the `MP_EXP` options of that step contain.
@@ -299,37 +267,6 @@ impl ProofStep {
     }
 }
 
-/// The content of an end's `MP_KEY`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Offer {
-    /// Its number of the connection.
-    pub connection: ConnectionId,
-    /// Its key.
-    pub key: Key,
-}
-
-impl Offer {
-    /// The `MP_KEY` with this content.
-    pub fn option(self) -> DccpOption {
-        DccpOption::Multipath(MpOption::Key {
-            connection: self.connection,
-            keys: vec![self.key.data()],
-        })
-    }
-
-    /// The content of the first `MP_KEY` of these options; `None` if there is none, or none with a plain
-    /// key.
-    pub fn among(options: &Options) -> Option<Self> {
-        options.list.iter().find_map(|option| match option {
-            DccpOption::Multipath(MpOption::Key { connection, keys }) => Some(Self {
-                connection: *connection,
-                key: Key::among(keys)?,
-            }),
-            _ => None,
-        })
-    }
-}
-
 /// The keys of a connection as one end sees them: what it signs with, and what it checks with.
 #[derive(Clone)]
 pub struct SessionKeys {
@@ -342,18 +279,25 @@ pub struct SessionKeys {
 }
 
 impl SessionKeys {
-    /// From both ends' keys, and the pre-shared one if there is one.
+    /// From both ends' plain keys, and the pre-shared one if there is one.
     pub fn new(local: Key, peer: Key, shared: Option<&PreSharedKey>) -> Self {
-        let joins = shared.map_or(&[][..], |shared| &shared.joins);
-        let d_key = |first: Key, second: Key| {
-            let bytes = [&first.0[..], &second.0, joins].concat();
-            hmac::Key::new(hmac::HMAC_SHA256, &bytes)
-        };
+        let d_key = |first: Key, second: Key| d_key(&[first.bytes(), second.bytes()], shared);
         Self {
             local,
             peer,
             signing: d_key(local, peer),
             checking: d_key(peer, local),
+        }
+    }
+
+    /// From what both ends' public keys agree on, and the pre-shared key if there is one.
+    pub fn agreed(local: Key, peer: Key, agreed: &Agreed, shared: Option<&PreSharedKey>) -> Self {
+        let key = d_key(&[agreed.hash()], shared);
+        Self {
+            local,
+            peer,
+            signing: key.clone(),
+            checking: key,
         }
     }
 
@@ -386,7 +330,7 @@ impl SessionKeys {
 
     /// True if the key of an `MP_CLOSE` or `MP_FAST_CLOSE` is this end's.
     pub fn is_closing(&self, key: &KeyData) -> bool {
-        same(&self.local.0, &key.data)
+        same(self.local.bytes(), &key.data)
     }
 }
 
@@ -394,6 +338,13 @@ impl fmt::Debug for SessionKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SessionKeys")
     }
+}
+
+/// A d-key: its parts, and J of the pre-shared key.
+fn d_key(parts: &[&[u8]], shared: Option<&PreSharedKey>) -> hmac::Key {
+    let joins = shared.map_or(&[][..], |shared| &shared.joins);
+    let bytes = [parts.concat().as_slice(), joins].concat();
+    hmac::Key::new(hmac::HMAC_SHA256, &bytes)
 }
 
 fn join(key: &hmac::Key, own_nonce: u32, peer_nonce: u32) -> Hmac {
@@ -439,11 +390,7 @@ fn first_20(tag: &hmac::Tag) -> Hmac {
 
 /// Compares in a time that depends on the lengths only.
 fn same(a: &[u8], b: &[u8]) -> bool {
-    let differences = a
-        .iter()
-        .zip(b)
-        .fold(0, |or, (a, b)| black_box(or | (a ^ b)));
-    a.len() == b.len() && differences == 0
+    a.ct_eq(b).into()
 }
 
 #[cfg(test)]

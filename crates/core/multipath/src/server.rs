@@ -20,8 +20,10 @@
 //! valid for a path (RFC 4340 7.5) makes the server send a Sync there; the path moves once the answer
 //! acknowledges just that Sync. An attacker off the path would have to guess 48 bits.
 
+mod addresses;
 mod admission;
 mod budget;
+mod cookies;
 mod moving;
 mod proofs;
 
@@ -31,8 +33,10 @@ use crate::packet::{Kind, Packet};
 use crate::provision::Provision;
 use crate::tunnel::{Carrier, Event, PathConfig, Transmit, Tunnel, TunnelConfig};
 use crate::{PathId, Payload};
+use addresses::Addresses;
 use budget::Budget;
-use core::net::SocketAddr;
+use cookies::Cookies;
+use core::net::{IpAddr, SocketAddr};
 use moving::Move;
 use proofs::Proofs;
 use std::collections::{BTreeMap, VecDeque};
@@ -93,6 +97,10 @@ pub struct ServerCounters {
     pub expired: u64,
     /// Packets of no connection.
     pub strangers: u64,
+    /// Requests that were answered by an Init Cookie.
+    pub cookies: u64,
+    /// Requests that would have been, and were shorter than that answer.
+    pub too_short: u64,
     /// Paths that moved to another address.
     pub moved: u64,
     /// HMACs that were computed to check what proves a client's key, before anything is kept.
@@ -122,10 +130,14 @@ struct Connection<P> {
     /// Which pre-shared key the client has.
     client: Option<usize>,
     is_established: bool,
+    /// Bytes of its first Request, where the server is guarded.
+    request_len: usize,
     /// By path number.
     flows: Vec<Option<FlowKey>>,
     moves: VecDeque<Move>,
     questions: Budget,
+    /// Addresses of this end by their numbers in the connection: 0 is that of its first path.
+    addresses: Addresses,
 }
 
 /// Many connections at one server.
@@ -149,6 +161,11 @@ pub struct Server<P> {
     counters: ServerCounters,
     /// The connection that was served last.
     turn: Option<ConnectionKey>,
+    /// Where the packet came in that is handed in next, if that is known.
+    arrived_at: Option<IpAddr>,
+    /// Bytes that the packet carries that is looked at.
+    payload_len: usize,
+    cookies: Cookies,
 }
 
 /// What leaves a server.
@@ -185,6 +202,9 @@ impl<P: Payload> Server<P> {
             strangers: Budget::new(RESET_BURST, RESET_INTERVAL),
             counters: ServerCounters::default(),
             turn: None,
+            arrived_at: None,
+            payload_len: 0,
+            cookies: Cookies::default(),
         }
     }
 
@@ -258,14 +278,22 @@ impl<P: Payload> Server<P> {
     ) -> Option<(ConnectionKey, PathId)> {
         let key = FlowKey::of(flow, packet);
         if let Some(&(connection, path)) = self.flows.get(&key) {
+            if !self.may_repeat(connection, packet) {
+                self.counters.too_short += 1;
+                return Some((connection, path));
+            }
             if let Some(state) = self.connections.get_mut(&connection) {
                 state.tunnel.receive(now, path, packet, payload, ecn);
             }
             self.after(now, connection);
             return Some((connection, path));
         }
+        self.payload_len = payload.as_ref().map_or(0, Payload::len);
         if matches!(packet.kind, Kind::Request { .. }) {
             return self.on_request(now, key, packet);
+        }
+        if let Some(made) = self.on_cookie(now, key, packet) {
+            return Some(made);
         }
         self.on_stranger(now, key, packet);
         None
@@ -338,7 +366,7 @@ impl<P: Payload> Server<P> {
                 found = Some(ServerTransmit {
                     flow,
                     connection: Some(key),
-                    packet,
+                    packet: self.shortened(packet),
                     payload,
                     ecn,
                 });

@@ -37,7 +37,7 @@ pub const NUMBERS: u64 = 1 << 56;
 const INIT: u8 = 1;
 const RESPONSE: u8 = 2;
 const COOKIE: u8 = 3;
-const DATA: u8 = 4;
+pub(crate) const DATA: u8 = 4;
 const MISMATCH: u8 = 5;
 const MISMATCH_MARK: &[u8] = b"BRIM";
 /// Where the first of an Init's authentication codes stands, and the second.

@@ -2,12 +2,12 @@
 //!
 //! From each state that is reached there are these steps: a datagram arrives, is lost, arrives and stays under way
 //! (duplication, and by that any order), one of before is sent once more from another address (replay), one arrives at the
-//! wrong client, the next deadline comes, a client or the server sends a packet. States that are equal are followed
-//! once.
+//! wrong client, one arrives changed in a bit, or cut, or with the identifier of another session, the next deadline comes, a
+//! client or the server sends a packet. States that are equal are followed once.
 
 use crate::identity::{PrivateKey, SharedSecret};
 use crate::initiator::{Initiator, Input, Local};
-use crate::message::DATA_HEADER_LEN;
+use crate::message::{DATA, DATA_HEADER_LEN};
 use crate::responder::{Channel, Client, LinkId, Responder, ResponderConfig};
 use crate::session::{Algorithms, Limits, Session};
 use core::net::SocketAddr;
@@ -42,9 +42,21 @@ enum Step {
     Duplicate(usize),
     Replay(usize),
     Misdeliver(usize),
+    Forge(usize, Forgery),
     Deadline,
     ClientSends(usize),
     ServerSends(usize),
+}
+
+/// What an attacker makes of a datagram.
+#[derive(Clone, Copy, Debug)]
+enum Forgery {
+    /// A bit of its first half, or of its second, is another.
+    Changed { is_late: bool },
+    /// It ends earlier.
+    Cut,
+    /// It names another session of its receiver, if there is one.
+    CrossSession,
 }
 
 #[derive(Clone)]
@@ -181,6 +193,50 @@ impl World {
         }
     }
 
+    /// A forged datagram is refused, whichever it was: no packet comes out of it, and no session. What it may have is an
+    /// answer: a bit of what nothing covers (the reserved ones of a cookie) is none of the message's.
+    fn deliver_forged(&mut self, datagram: &Datagram, forgery: Forgery) {
+        let mut bytes = datagram.bytes.clone();
+        match forgery {
+            Forgery::Changed { is_late } => {
+                let at = match is_late {
+                    true => bytes.len() - 1,
+                    false => bytes.len() / 2,
+                };
+                bytes[at] ^= 4;
+            }
+            Forgery::Cut => bytes.truncate(bytes.len() - 1),
+            Forgery::CrossSession => {
+                let sessions: Vec<[u8; 4]> = match datagram.to {
+                    To::Server { .. } => self
+                        .server
+                        .sessions()
+                        .map(|s| s.id().to_be_bytes())
+                        .collect(),
+                    To::Client(i) => {
+                        let own = self.clients[i].sessions();
+                        own.map(|s| s.id().to_be_bytes()).collect()
+                    }
+                };
+                let is_data = bytes.first() == Some(&DATA);
+                let named = bytes.get(1..5).map(<[u8]>::to_vec);
+                let other = sessions.iter().find(|id| Some(id.to_vec()) != named);
+                match other.filter(|_| is_data) {
+                    Some(other) => bytes[1..5].copy_from_slice(other),
+                    None => return,
+                }
+            }
+        }
+        let before = (self.made.len(), self.accepted.len(), self.arrived.len());
+        let forged = Datagram {
+            to: datagram.to,
+            bytes,
+        };
+        self.deliver(&forged, self.origin(&forged));
+        let after = (self.made.len(), self.accepted.len(), self.arrived.len());
+        assert_eq!(before, after, "{forgery:?}");
+    }
+
     fn arrive(&mut self, packet: &[u8]) {
         if let [sender, number] = *packet {
             assert!(
@@ -199,6 +255,11 @@ impl World {
             if matches!(self.under_way[i].to, To::Client(_)) {
                 steps.push(Step::Misdeliver(i));
             }
+            let changed = [false, true].map(|is_late| Forgery::Changed { is_late });
+            let forgeries = changed
+                .into_iter()
+                .chain([Forgery::Cut, Forgery::CrossSession]);
+            steps.extend(forgeries.map(|forgery| Step::Forge(i, forgery)));
         }
         let old = |i: &usize| !self.under_way.contains(&self.kept[*i]);
         steps.extend((0..self.kept.len()).filter(old).map(Step::Replay));
@@ -229,6 +290,10 @@ impl World {
             Step::Replay(i) => {
                 let datagram = self.kept[i].clone();
                 self.deliver(&datagram, address(66));
+            }
+            Step::Forge(i, forgery) => {
+                let datagram = self.under_way[i].clone();
+                self.deliver_forged(&datagram, forgery);
             }
             Step::Misdeliver(i) => {
                 let mut datagram = self.under_way[i].clone();

@@ -15,11 +15,11 @@ use crate::shared::Shared;
 use crate::unsplit::{Ability, Marking, Watch};
 use crate::upgrade::{self, Copies, Duty, Inherited, Predecessor, Request};
 use crate::wire::Shown;
-use crate::{admin, descriptors, memory, metrics, overflow, privileges};
+use crate::{admin, descriptors, handover, memory, metrics, overflow, privileges};
 use daemon::{clock, start_log};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
@@ -87,6 +87,20 @@ impl Core {
             self.leave();
         }
         duty
+    }
+
+    /// The threads of the data path.
+    pub(crate) fn workers(&self) -> &[WorkerHandle] {
+        &self.workers
+    }
+
+    /// These connections are another proxy's, by the UE's end and the server's: packets of theirs that still come here
+    /// are dropped for a while.
+    pub(crate) fn note_moved(&self, ends: &[(SocketAddr, SocketAddr)]) -> Result<(), PepError> {
+        match &*lock(&self.interception) {
+            Some(interception) => interception.note_moved(ends),
+            None => Ok(()),
+        }
     }
 
     /// For a successor to be ready.
@@ -268,6 +282,7 @@ pub fn run(start: &Start) -> Result<(), PepError> {
     let interception = claim(&config, &listeners, inherited.as_mut())?;
     let own = claim_alone(&config, inherited.as_mut())?;
     let admin_socket = open_admin(&config, user.as_ref())?;
+    let takes_over = handover::open(&config, user.as_ref())?;
     let metrics_listener = metrics_listener(&config, inherited.as_mut())?;
     let drops = config.drop_privileges;
     let marking = Marking::new(&config, inherited.is_some())?;
@@ -316,6 +331,11 @@ pub fn run(start: &Start) -> Result<(), PepError> {
     serve(&core, admin_socket, metrics_page, inherited.is_some())?;
     if let Some(inherited) = inherited {
         inherited.serving();
+    }
+    handover::follow(&core)?;
+    if let Some(listener) = takes_over {
+        let core = Arc::clone(&core);
+        std::thread::spawn(move || handover::serve(&core, &listener));
     }
     announce(&core);
     threads.end_signals(signals.handle(), &core.shared);

@@ -21,6 +21,7 @@ mod dashboard;
 mod descriptors;
 mod error;
 mod flow;
+mod handover;
 mod intercept;
 mod listener;
 mod memory;
@@ -41,7 +42,7 @@ mod upgrade;
 mod wire;
 
 pub use self::daemon::{Start, run};
-pub use admin::{check_request, flows, status};
+pub use admin::{check_request, flows, move_connections, status};
 pub use config::{Config, ConfigError};
 pub use error::PepError;
 pub use metrics::metrics_status;

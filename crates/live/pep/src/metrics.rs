@@ -84,6 +84,9 @@ fn page(core: &Core) -> String {
     }
     ue_traffic(core, &mut page);
     let overview = overview(core);
+    if let Some(of) = &overview.handover {
+        of.write(&mut page);
+    }
     if let Some(windows) = &overview.server_windows {
         server_windows(windows, &mut page);
     }

@@ -181,6 +181,13 @@ impl Registry {
         list.into_iter().map(|(_, flow)| flow).collect()
     }
 
+    /// Whether a UE has any.
+    pub(crate) fn has_connections(&self, ue: IpAddr) -> bool {
+        let ues = lock(&self.ues);
+        let counters = ues.get(&ue.to_canonical());
+        counters.is_some_and(|counters| counters.connections.load(Relaxed) > 0)
+    }
+
     /// All UEs.
     pub(crate) fn ues(&self) -> Vec<(IpAddr, Arc<UeCounters>)> {
         let ues = lock(&self.ues);

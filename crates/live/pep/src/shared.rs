@@ -2,6 +2,7 @@
 
 use crate::config::Config;
 use crate::counters::Counters;
+use crate::handover::Stats;
 use crate::overflow::Overflow;
 use crate::registry::{Registry, lock};
 use crate::relay::{Channel, can_show_windows_at_once};
@@ -32,6 +33,8 @@ pub(crate) struct Shared {
     pub(crate) can_show_windows_at_once: bool,
     /// How windows towards servers are shown.
     pub(crate) shown: Shown,
+    /// What is counted of connections that move to other proxies and from them.
+    pub(crate) handover: Stats,
 }
 
 impl Shared {
@@ -49,6 +52,7 @@ impl Shared {
             overflow: Overflow::default(),
             can_show_windows_at_once: can_show_windows_at_once(),
             shown,
+            handover: Stats::default(),
         }
     }
 

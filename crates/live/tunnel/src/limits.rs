@@ -2,6 +2,7 @@
 
 use crate::config::{Config, Encryption};
 use crate::inner::MIN_MTU;
+use multipath::auth::KeyType;
 use multipath::tunnel::{Carrier, TunnelConfig};
 
 /// Bytes that a packet's DCCP header takes on a path at most, beside one full packet inside: the
@@ -36,6 +37,11 @@ pub(crate) fn inner_mtu(path_mtu: usize, is_ipv6: bool, encryption: Encryption) 
 pub(crate) fn tunnel_config(config: &Config, mtu: usize) -> TunnelConfig {
     TunnelConfig {
         mtu,
+        // encrypted packets need no other key exchange than that of their sessions
+        key_types: match config.encryption {
+            Encryption::On => &[KeyType::Plain],
+            Encryption::None => &[KeyType::Ecdhe, KeyType::Plain],
+        },
         ..config.connection.clone()
     }
 }

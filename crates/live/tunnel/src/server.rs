@@ -1,12 +1,13 @@
 //! The server's side of the paths: it receives from any address, and assigns addresses to clients.
 
+mod addresses;
 mod datagrams;
 mod narrow;
 mod state;
 mod streams;
 
 use crate::arena::Arena;
-use crate::config::{ClientConfig, Config, End, ServerConfig};
+use crate::config::{ClientConfig, Config, Encryption, End, ServerConfig};
 use crate::error::TunnelError;
 use crate::inner::{self, Inner};
 use crate::inside::Inside;
@@ -111,6 +112,11 @@ impl Server {
         let provision = Builtin::new(&config.scheduler, seed)
             .map_err(|error| TunnelError::system("a scheduler", io::Error::other(error)))?;
         let core = server::Server::new(core_config, Box::new(provision));
+        // sealed packets are of clients whose addresses have answered
+        let core = match config.encryption {
+            Encryption::On => core,
+            Encryption::None => core.guarded((end.half_open / 2).max(1)),
+        };
         let mut server = Self {
             current: vec![None; end.clients.len()],
             spoofed: vec![0; end.clients.len()],
@@ -196,6 +202,7 @@ impl Server {
                 if let Some(tunnel) = old.and_then(|old| self.core.tunnel(old)) {
                     tunnel.fast_close(now);
                 }
+                self.announce(now, key);
             }
             Event::PathUp(path) => {
                 tracing::info!(client = name, path = path.0, "path up");
@@ -211,8 +218,14 @@ impl Server {
                     self.current[index] = None;
                 }
             }
-            // further addresses of the client: it opens its paths itself
-            _ => {}
+            // the client opens its paths itself
+            Event::AddressAdded { id, address, .. } => {
+                tracing::info!(client = name, id = id.0, %address, "the client has a further address");
+            }
+            Event::AddressRemoved { id } => {
+                tracing::info!(client = name, id = id.0, "an address of the client is gone");
+            }
+            Event::ConnectionUnknown => {}
         }
     }
 
@@ -336,8 +349,11 @@ impl Outside for Server {
         self.write_status(now, status);
     }
 
-    fn change(&mut self, _now: Instant, change: Change) -> Result<String, String> {
+    fn change(&mut self, now: Instant, change: Change) -> Result<String, String> {
         match change {
+            Change::Configure(new) if self.differs_in_announce(&new) => {
+                Ok(self.announce_others(now, *new))
+            }
             Change::Configure(new) if *new == self.config => {
                 Ok("configuration reloaded: no change".to_owned())
             }

@@ -59,6 +59,10 @@ pub(crate) struct ConnectionStatus {
     pub(crate) refused_closes: u64,
     /// Packets whose source is not the peer's.
     pub(crate) spoofed_packets: u64,
+    /// Signals of the peer that were refused: unproved, replayed, or of no use.
+    pub(crate) refused_signals: u64,
+    /// The peer's further addresses, as it has signalled them, by their numbers.
+    pub(crate) peer_addresses: std::collections::BTreeMap<u8, String>,
     pub(crate) paths: Vec<PathStatus>,
 }
 
@@ -135,6 +139,8 @@ impl ConnectionStatus {
             refused_handshakes: stats.refused_handshakes.get(),
             refused_closes: stats.refused_closes.get(),
             spoofed_packets: 0,
+            refused_signals: stats.signals_received.refused(),
+            peer_addresses: std::collections::BTreeMap::new(),
             paths: Vec::new(),
         }
     }

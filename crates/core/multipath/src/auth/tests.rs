@@ -1,9 +1,9 @@
 use super::*;
-use crate::packet::AddressId;
+use crate::packet::{AddressId, ConnectionId};
 use core::net::Ipv4Addr;
 
-const A: Key = Key([1, 2, 3, 4, 5, 6, 7, 8]);
-const B: Key = Key([0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18]);
+const A: Key = Key::from_random(0x0102_0304_0506_0708);
+const B: Key = Key::from_random(0x1112_1314_1516_1718);
 const RA: u32 = 0xA0A1_A2A3;
 const RB: u32 = 0xB0B1_B2B3;
 
@@ -100,7 +100,7 @@ fn closing_takes_the_key_of_the_end_that_is_closed() {
     assert!(b.is_closing(&a.closing()) && a.is_closing(&b.closing()));
     assert!(!a.is_closing(&a.closing()));
     let part = KeyData {
-        kind: PLAIN_KEY,
+        kind: KeyType::Plain.code(),
         data: a.closing().data[..7].to_vec(),
     };
     assert!(!b.is_closing(&part));
@@ -194,13 +194,29 @@ fn offers_go_through_options() {
     assert_eq!(Offer::among(&options), None);
     options.list.push(offer.option());
     assert_eq!(Offer::among(&options), Some(offer));
-    // a plain key after one of another type, and none at all
+    // a plain key after one of a type that is not used, and none at all
     let other = KeyData {
-        kind: 1,
-        data: vec![0; 32],
+        kind: 2,
+        data: vec![0; 64],
     };
     assert_eq!(Key::among(&[other.clone(), A.data()]), Some(A));
     assert_eq!(Key::among(&[other]), None);
+    // of several keys the preferred one, of a Response the only one
+    let public = Key::public([9; 32]);
+    let both = Options {
+        list: vec![DccpOption::Multipath(MpOption::Key {
+            connection: ConnectionId(5),
+            keys: vec![A.data(), public.data()],
+        })],
+        ..Options::default()
+    };
+    let types = [KeyType::Ecdhe, KeyType::Plain];
+    let key = |offer: Option<Offer>| offer.map(|offer| offer.key);
+    assert_eq!(key(Offer::preferred(&both, &types)), Some(public));
+    assert_eq!(key(Offer::preferred(&both, &types[1..])), Some(A));
+    assert_eq!(key(Offer::chosen(&both, &types)), None);
+    assert_eq!(key(Offer::chosen(&options, &types)), Some(A));
+    assert_eq!(key(Offer::chosen(&options, &types[..1])), None);
 }
 
 #[test]

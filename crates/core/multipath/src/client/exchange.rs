@@ -1,6 +1,7 @@
 //! What a client and its driver exchange.
 
-use crate::packet::Packet;
+use crate::packet::{AddressId, Packet};
+use core::net::IpAddr;
 use units::Ecn;
 
 /// A path that a client is configured with. The number of one that was removed and has ended is free again.
@@ -45,6 +46,17 @@ pub enum ClientEvent {
     GivenUp,
     /// A connection begins anew.
     Begun,
+    /// The server takes paths at a further address.
+    AddressAdded {
+        /// Its number.
+        id: AddressId,
+        /// The address.
+        address: IpAddr,
+        /// Its port, if not that of the paths there are.
+        port: Option<u16>,
+    },
+    /// An address of the server is gone.
+    AddressRemoved(AddressId),
 }
 
 /// What is reported of the network below a path.

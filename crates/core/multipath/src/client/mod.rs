@@ -26,11 +26,13 @@
 //!
 //! | file | what |
 //! | --- | --- |
+//! | `addresses` | which addresses both ends signal |
 //! | `config` | the configuration and its times |
 //! | `exchange` | actions, events, reports of the network |
 //! | `path` | the state of a configured path |
 //! | `supervision` | what is decided, and when |
 
+mod addresses;
 mod config;
 mod exchange;
 mod path;

@@ -4,6 +4,7 @@ use super::Supervision;
 use super::exchange::PathState;
 use crate::PathId;
 use crate::tunnel::{Carrier, PathConfig};
+use core::net::IpAddr;
 use units::Instant;
 
 /// Where a path is in its life.
@@ -38,6 +39,8 @@ pub(super) struct Entry {
     pub(super) was_up: bool,
     /// The server's question to where the path's packets come from is followed by a Sync once.
     pub(super) may_nudge: bool,
+    /// The address that the server was notified of, and of which path.
+    pub(super) announced: Option<(PathId, IpAddr)>,
     /// It is gone from the configuration; its socket stays until the server has been notified.
     pub(super) is_removed: bool,
 }
@@ -53,6 +56,7 @@ impl Entry {
             socket_at: None,
             was_up: false,
             may_nudge: false,
+            announced: None,
             is_removed: false,
         }
     }

@@ -289,8 +289,12 @@ impl<P: Payload> Client<P> {
                 self.begin_again(now);
             }
             Event::Closed => self.begin_again(now),
-            // the server's further addresses: paths are what the configuration lists
-            Event::AddressAdded { .. } => {}
+            // the driver decides whether paths lead there
+            Event::AddressAdded { id, address, port } => {
+                let added = ClientEvent::AddressAdded { id, address, port };
+                self.events.push_back(added);
+            }
+            Event::AddressRemoved { id } => self.events.push_back(ClientEvent::AddressRemoved(id)),
         }
     }
 
@@ -368,6 +372,7 @@ impl<P: Payload> Client<P> {
             return self.actions.push_back(Action::Close(id));
         };
         let opened_at = entry.opened_at.unwrap_or(now);
+        entry.announced = None;
         entry.state = State::Open {
             path,
             is_up: false,

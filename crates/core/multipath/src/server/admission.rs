@@ -1,5 +1,6 @@
 //! Who is let in: Requests that make a connection or join one, and what is answered to packets of none.
 
+use super::addresses::Addresses;
 use super::budget::Budget;
 use super::proofs::is_first;
 use super::{
@@ -21,17 +22,22 @@ impl<P: Payload> Server<P> {
         packet: &Packet,
     ) -> Option<(ConnectionKey, PathId)> {
         let result = match JoinOffer::among(&packet.options) {
-            Some(offer) => self.join(now, key, packet, offer),
+            Some(offer) => self.join(now, key, packet, offer).map(Some),
+            None if self.needs_cookies() => {
+                self.answer_with_cookie(now, key, packet);
+                return None;
+            }
             None => self.accept(now, key, packet),
         };
         match result {
-            Ok((connection, path)) => {
+            Ok(None) => None,
+            Ok(Some((connection, path))) => {
                 if let Some(state) = self.connections.get_mut(&connection) {
                     let index = usize::from(path.0);
                     if state.flows.len() <= index {
                         state.flows.resize(index + 1, None);
                     }
-                    if let Some(old) = state.flows[index].replace(key) {
+                    if let Some(old) = state.flows[index].replace(key).filter(|old| *old != key) {
                         self.flows.remove(&old);
                     }
                 }
@@ -40,22 +46,45 @@ impl<P: Payload> Server<P> {
             }
             Err(refusal) => {
                 self.counters.refused += 1;
-                self.reset(now, key.flow, packet, refusal);
+                // joins of a connection that is closing are ignored (RFC 9897 3.2.11)
+                if refusal != Refusal::Closing {
+                    self.reset(now, key.flow, packet, refusal);
+                }
                 None
             }
         }
     }
 
+    /// None: it was not answered, and nothing is kept of it.
     fn accept(
         &mut self,
         now: Instant,
         from: FlowKey,
         packet: &Packet,
-    ) -> Result<(ConnectionKey, PathId), Refusal> {
+    ) -> Result<Option<(ConnectionKey, PathId)>, Refusal> {
         self.expire_half_open(now);
-        if self.connections.len() >= self.config.connections {
-            return Err(Refusal::TooManyConnections);
+        let (mut tunnel, client) = self.make_tunnel(now, from, packet, None)?;
+        if !self.answers_at_once(now, from, packet, &mut tunnel) {
+            return Ok(None);
         }
+        self.make_room(now, client);
+        let key = self.insert(from, tunnel, client, self.request_len(packet));
+        if let Some((oldest, _)) = self.half_open.insert(now, key, client) {
+            self.counters.expired += 1;
+            self.remove(oldest);
+        }
+        Ok(Some((key, PathId(0))))
+    }
+
+    /// A connection's end from its Request, and whose it is. `seed`: not a new one.
+    pub(super) fn make_tunnel(
+        &mut self,
+        now: Instant,
+        from: FlowKey,
+        packet: &Packet,
+        seed: Option<u64>,
+    ) -> Result<(Tunnel<P>, Option<usize>), Refusal> {
+        self.has_room()?;
         // nothing is made for a Request before it has proved a key
         let service = self.config.tunnel.service;
         let client = self.proofs.client_of(now, packet);
@@ -66,7 +95,7 @@ impl<P: Payload> Server<P> {
             config: self.config.tunnel.clone(),
             scheduler: self.provision.scheduler(),
             path: self.path_config(from.flow),
-            seed: self.provision.seed(),
+            seed: seed.unwrap_or_else(|| self.provision.seed()),
         };
         let shared = client.map(|client| self.proofs.keys()[client].clone());
         let tunnel = Tunnel::accept_proved(now, packet, shared, end)?;
@@ -77,6 +106,17 @@ impl<P: Payload> Server<P> {
         if client.is_some() && self.connections.values().any(is_seen) {
             return Err(Refusal::Replayed);
         }
+        Ok((tunnel, client))
+    }
+
+    /// A connection whose first path comes from there.
+    pub(super) fn insert(
+        &mut self,
+        from: FlowKey,
+        tunnel: Tunnel<P>,
+        client: Option<usize>,
+        request_len: usize,
+    ) -> ConnectionKey {
         let key = ConnectionKey(self.next_key);
         self.next_key += 1;
         self.counters.accepted += 1;
@@ -84,17 +124,15 @@ impl<P: Payload> Server<P> {
             tunnel,
             client,
             is_established: false,
-            flows: Vec::new(),
+            request_len,
+            flows: vec![Some(from)],
             moves: VecDeque::new(),
             questions: Budget::new(QUESTION_BURST, QUESTION_INTERVAL),
+            addresses: Addresses::of_first(self.arrived_at),
         };
-        self.make_room(now, client);
         self.connections.insert(key, connection);
-        if let Some((oldest, _)) = self.half_open.insert(now, key, client) {
-            self.counters.expired += 1;
-            self.remove(oldest);
-        }
-        Ok((key, PathId(0)))
+        self.flows.insert(from, (key, PathId(0)));
+        key
     }
 
     /// Of a client that has its share of unfinished handshakes the oldest is removed: an observer that sends
@@ -117,19 +155,23 @@ impl<P: Payload> Server<P> {
         packet: &Packet,
         offer: JoinOffer,
     ) -> Result<(ConnectionKey, PathId), Refusal> {
-        let path = self.path_config(from.flow);
+        let mut path = self.path_config(from.flow);
         let (&connection, state) = self
             .connections
             .iter_mut()
             .find(|(_, state)| state.tunnel.connection_id() == offer.connection)
             .ok_or(Refusal::UnknownConnection(offer.connection.0))?;
+        if let Some(at) = self.arrived_at {
+            path.address = state.addresses.id_of(at).unwrap_or(path.address);
+        }
         let path = state.tunnel.accept_join(now, path, packet)?;
         self.counters.joined += 1;
         Ok((connection, path))
     }
 
     pub(super) fn reset(&mut self, now: Instant, to: Flow, packet: &Packet, refusal: Refusal) {
-        let Some(reset) = reset_for(packet, refusal.reset_code()) else {
+        let reset = reset_for(packet, refusal.reset_code());
+        let Some(reset) = reset.filter(|_| self.may_answer(packet, self.payload_len)) else {
             return;
         };
         // strangers' packets are answered by a budget, so that no attacker can have a flood sent elsewhere

@@ -33,10 +33,24 @@ pub struct InboxCounts {
     pub replayed: u64,
     /// An address under the id of another one.
     pub id_in_use: u64,
+    /// An address that no host has: of a group, of all hosts, or none (RFC 9897 3.2.8).
+    pub unusable: u64,
     /// The removal of an address that is not known.
     pub unknown_id: u64,
     /// Confirmations that found no packet.
     pub confirms_dropped: u64,
+}
+
+impl InboxCounts {
+    /// Those that were refused for what they were, not for their age.
+    pub const fn refused(&self) -> u64 {
+        self.unnumbered
+            + self.unproved
+            + self.replayed
+            + self.id_in_use
+            + self.unusable
+            + self.unknown_id
+    }
 }
 
 /// What is known of an address id.
@@ -123,6 +137,10 @@ impl Inbox {
             };
             let behind = options.list.get(i + 1);
             let action = match *option {
+                MpOption::AddAddress { address, .. } if !is_usable(address) => {
+                    self.counts.unusable += 1;
+                    Action::Ignore
+                }
                 MpOption::AddAddress { id, nonce, .. } | MpOption::RemoveAddress { id, nonce } => {
                     if is_proved(option, behind, keys) {
                         self.address(id, nonce, option, seq)
@@ -149,6 +167,12 @@ impl Inbox {
             self.confirms.push_front((option.clone(), seq));
         }
         signals
+    }
+
+    /// Addresses that were signalled and are there, by their numbers.
+    pub fn addresses(&self) -> impl Iterator<Item = (AddressId, IpAddr)> + '_ {
+        let there = self.addresses.iter().filter(|(_, known)| !known.removed);
+        there.filter_map(|(id, known)| Some((*id, known.address?)))
     }
 
     /// True if there is something to confirm, on any packet.
@@ -257,4 +281,10 @@ fn is_proved(option: &MpOption, behind: Option<&DccpOption>, keys: &SessionKeys)
         Some(DccpOption::Multipath(MpOption::Hmac(hmac))) => keys.is_signed(option, hmac),
         _ => false,
     }
+}
+
+/// True of addresses that one host can have: DCCP has no others.
+fn is_usable(address: IpAddr) -> bool {
+    let is_of_all = matches!(address, IpAddr::V4(v4) if v4.is_broadcast());
+    !(address.is_unspecified() || address.is_multicast() || is_of_all)
 }

@@ -80,10 +80,13 @@ impl<P: Payload> Tunnel<P> {
         end: ServerEnd,
     ) -> Result<Self, Refusal> {
         check_service(packet, end.config.service)?;
-        let client = Offer::among(&packet.options).ok_or(Refusal::NotMultipath)?;
+        let client = Offer::preferred(&packet.options, end.config.key_types);
+        let client = client.ok_or(Refusal::NotMultipath)?;
         let mut tunnel = Self::new(end.config, Role::Server, end.scheduler, end.seed);
         tunnel.identity.shared = shared;
-        tunnel.identity.meet(client);
+        if !tunnel.identity.meet(client, &mut tunnel.secrets) {
+            return Err(Refusal::BadKey);
+        }
         tunnel.respond(now, end.path, packet, Opening::First)?;
         Ok(tunnel)
     }

@@ -108,18 +108,18 @@ impl<P: Payload> Tunnel<P> {
     }
 
     /// `MP_FAST_CLOSE`: right if it has our key.
-    pub(super) fn on_fast_close(&mut self, index: usize, key: &KeyData) {
+    pub(super) fn on_fast_close(&mut self, key: &KeyData) {
         if !self.is_own_key(key) {
             return;
         }
         self.is_closing = true;
-        for other in 0..self.paths.len() {
-            if other != index && self.paths[other].phase != Phase::Closed {
-                self.reset(other, ResetCode::CLOSED, Options::default());
-                self.end_path(other);
+        // on all paths, that it came on included: middleboxes drop their state (RFC 9897 3.2.3)
+        for path in 0..self.paths.len() {
+            if self.paths[path].phase != Phase::Closed {
+                self.reset(path, ResetCode::MP_FAST_CLOSE, Options::default());
+                self.end_path(path);
             }
         }
-        self.end_path(index);
     }
 
     fn is_own_key(&mut self, key: &KeyData) -> bool {

@@ -1,6 +1,7 @@
 //! How an end of a tunnel is configured.
 
 use super::buffer::{BufferQueue, CODEL_INTERVAL, CODEL_TARGET};
+use crate::auth::KeyType;
 use crate::packet::{AddressId, PathPriority};
 use crate::reorder::ReorderConfig;
 use recovery::Validation;
@@ -19,6 +20,9 @@ pub const CONTROLLER: &str = "bbr2";
 pub struct TunnelConfig {
     /// Service code of Requests; a server refuses others.
     pub service: u32,
+    /// Types of keys, the preferred one first: a client offers one of each, a server takes the first one that it is
+    /// offered (RFC 9897 3.2.4).
+    pub key_types: &'static [KeyType],
     /// Packets that wait for a path at most; more are rejected.
     pub scheduler_buffer: Packets,
     /// How those that wait are signalled to the senders outside.
@@ -62,6 +66,7 @@ impl Default for TunnelConfig {
     fn default() -> Self {
         Self {
             service: SERVICE,
+            key_types: &[KeyType::Plain],
             scheduler_buffer: SCHEDULER_BUFFER,
             scheduler_queue: BufferQueue::default(),
             codel_target: CODEL_TARGET,

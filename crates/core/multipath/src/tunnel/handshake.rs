@@ -12,7 +12,7 @@ use super::config::PathConfig;
 use super::identity::Opening;
 use super::path::{Path, Phase, Retry, Windows};
 use super::{Event, Refusal, Role, Transmit, Tunnel, TunnelConfig};
-use crate::auth::{Offer, PreSharedKey, ProofStep};
+use crate::auth::{Offer, PreSharedKey, ProofStep, filler};
 use crate::features::Side;
 use crate::join::{ClientJoin, JoinOffer};
 use crate::packet::{
@@ -150,10 +150,14 @@ impl<P: Payload> Tunnel<P> {
                 options.list.extend(self.packet_proof(path));
             }
             _ => {
-                options.list.push(identity.local.option());
+                options.list.push(identity.key_option());
                 options
                     .list
                     .extend(identity.prove(self.role, ProofStep::Request));
+                // a server under load answers by a cookie, which a usual Request is too short for
+                if path.retry.is_some_and(|retry| retry.attempts > 1) {
+                    options.list.push(filler());
+                }
             }
         }
         options.list.extend(identity.key_name(self.role));
@@ -177,7 +181,7 @@ impl<P: Payload> Tunnel<P> {
                     .extend(join.response(keys, address, remote.connection));
             }
             _ => {
-                options.list.push(identity.local.option());
+                options.list.push(identity.key_option());
                 options
                     .list
                     .extend(identity.prove(self.role, ProofStep::Response));
@@ -196,6 +200,7 @@ impl<P: Payload> Tunnel<P> {
                 .list
                 .extend(self.identity.prove(self.role, ProofStep::Ack)),
         }
+        options.list.extend(path.cookies.iter().cloned());
         options
     }
 
@@ -314,11 +319,12 @@ impl<P: Payload> Tunnel<P> {
                 }
                 Err(_) => false,
             },
-            (Opening::First, _) => match Offer::among(options) {
+            (Opening::First, _) => match Offer::chosen(options, self.identity.types()) {
                 Some(remote) => {
-                    self.identity.meet(remote);
-                    self.identity
-                        .is_proved(self.role, ProofStep::Response, options)
+                    self.identity.meet(remote, &mut self.secrets)
+                        && self
+                            .identity
+                            .is_proved(self.role, ProofStep::Response, options)
                 }
                 None => false,
             },
@@ -340,6 +346,8 @@ impl<P: Payload> Tunnel<P> {
         path.numbers.accept(packet);
         path.receiver
             .on_packet(now, packet.seq, units::Ecn::NotEct, false);
+        let is_cookie = |option: &&DccpOption| matches!(option, DccpOption::InitCookie(_));
+        path.cookies = options.list.iter().filter(is_cookie).cloned().collect();
         path.phase = Phase::PartOpen;
         path.retry = Some(Retry::first(now, PART_OPEN_RETRY));
         path.must_send = true;

@@ -2,15 +2,20 @@
 
 use super::Role;
 use crate::PathId;
-use crate::auth::{Key, Offer, PreSharedKey, ProofStep, Secrets, SessionKeys};
+use crate::auth::{Key, KeyType, Offer, PreSharedKey, PrivateKey, ProofStep, Secrets, SessionKeys};
 use crate::join::{ClientJoin, NonceGuard, ServerJoin};
-use crate::packet::{ConnectionId, DccpOption, Options};
+use crate::packet::{ConnectionId, DccpOption, KeyData, MpOption, Options};
 use crate::seq::SeqNo;
 
 /// The keys and connection numbers of both ends.
 #[derive(Debug)]
 pub(super) struct Identity {
+    /// Its key: the one that was agreed on; before that the one that proofs are of.
     pub(super) local: Offer,
+    /// The types that are offered or taken, the preferred one first.
+    types: &'static [KeyType],
+    /// Of a key of X25519, once there is one.
+    private: Option<PrivateKey>,
     pub(super) remote: Option<Offer>,
     pub(super) keys: Option<SessionKeys>,
     pub(super) shared: Option<PreSharedKey>,
@@ -32,12 +37,21 @@ pub(super) enum Opening {
 }
 
 impl Identity {
-    pub(super) fn new(secrets: &mut Secrets) -> Self {
+    pub(super) fn new(role: Role, types: &'static [KeyType], secrets: &mut Secrets) -> Self {
+        let mut local = Offer {
+            connection: ConnectionId(secrets.next_u64() as u32),
+            key: Key::from_random(secrets.next_u64()),
+        };
+        // a server makes one for the client that offers one
+        let is_offered = role == Role::Client && types.contains(&KeyType::Ecdhe);
+        let private = is_offered.then(|| PrivateKey::draw(secrets));
+        if let (Some(private), false) = (&private, types.contains(&KeyType::Plain)) {
+            local.key = private.public();
+        }
         Self {
-            local: Offer {
-                connection: ConnectionId(secrets.next_u64() as u32),
-                key: Key::from_random(secrets.next_u64()),
-            },
+            local,
+            types,
+            private,
             remote: None,
             keys: None,
             shared: None,
@@ -47,13 +61,47 @@ impl Identity {
         }
     }
 
-    pub(super) fn meet(&mut self, remote: Offer) {
+    /// The types that it offers or takes.
+    pub(super) const fn types(&self) -> &'static [KeyType] {
+        self.types
+    }
+
+    /// The `MP_KEY` of this end: of a client's Request with a key of each type.
+    pub(super) fn key_option(&self) -> DccpOption {
+        if self.remote.is_some() {
+            return self.local.option();
+        }
+        let public = self.private.as_ref().map(PrivateKey::public);
+        let of = |kind: &KeyType| match kind {
+            KeyType::Plain => Some(self.local.key),
+            KeyType::Ecdhe => public,
+        };
+        let keys: Vec<KeyData> = self.types.iter().filter_map(of).map(Key::data).collect();
+        DccpOption::Multipath(MpOption::Key {
+            connection: self.local.connection,
+            keys,
+        })
+    }
+
+    /// Takes the peer's offer, of the type that is used. False: its key is none.
+    pub(super) fn meet(&mut self, remote: Offer, secrets: &mut Secrets) -> bool {
+        let shared = self.shared.as_ref();
+        let keys = match remote.key.kind() {
+            KeyType::Plain => SessionKeys::new(self.local.key, remote.key, shared),
+            KeyType::Ecdhe => {
+                let private = self
+                    .private
+                    .get_or_insert_with(|| PrivateKey::draw(secrets));
+                let Some(agreed) = private.agree(&remote.key) else {
+                    return false;
+                };
+                self.local.key = private.public();
+                SessionKeys::agreed(self.local.key, remote.key, &agreed, shared)
+            }
+        };
         self.remote = Some(remote);
-        self.keys = Some(SessionKeys::new(
-            self.local.key,
-            remote.key,
-            self.shared.as_ref(),
-        ));
+        self.keys = Some(keys);
+        true
     }
 
     /// The client's offer and the server's.

@@ -106,6 +106,11 @@ pub enum Event {
         /// Its port, if not that of the path on which it was signalled.
         port: Option<u16>,
     },
+    /// An address of the peer is gone, and its paths with it.
+    AddressRemoved {
+        /// Its number.
+        id: AddressId,
+    },
     /// The server does not have the connection (it was restarted, or has dropped it), and no path works:
     /// a new one has to be made.
     ConnectionUnknown,
@@ -170,7 +175,7 @@ impl<P: Payload> Tunnel<P> {
         let waiting = Buffer::new(&config);
         Self {
             reorder: Reorder::new(reorder),
-            identity: Identity::new(&mut secrets),
+            identity: Identity::new(role, config.key_types, &mut secrets),
             config,
             role,
             secrets,

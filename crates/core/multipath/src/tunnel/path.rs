@@ -151,6 +151,8 @@ pub(super) struct Path<P> {
     /// A Reset that is to leave, with its options.
     pub(super) reset: Option<(OptionFault, Options)>,
     pub(super) opening: Opening,
+    /// What the server wants back on the Acks that follow its Response (RFC 4340 8.1.4).
+    pub(super) cookies: Vec<DccpOption>,
     pub(super) own_ecn: OwnEcn,
     pub(super) counters: PathCounters,
     /// It was usable when its state was last reported.
@@ -262,6 +264,7 @@ impl<P> Path<P> {
             must_send: false,
             reset: None,
             opening: Opening::First,
+            cookies: Vec::new(),
             own_ecn: OwnEcn::default(),
             counters: PathCounters::default(),
             was_usable: false,

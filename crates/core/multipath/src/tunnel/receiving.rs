@@ -199,7 +199,7 @@ impl<P: Payload> Tunnel<P> {
             match option {
                 MpOption::Rtt(rtt) => self.reorder.on_rtt(self.paths[index].id, rtt.rtt),
                 MpOption::Close(key) => self.on_connection_close(now, index, key),
-                MpOption::FastClose(key) => self.on_fast_close(index, key),
+                MpOption::FastClose(key) => self.on_fast_close(key),
                 _ => has_signals = true,
             }
         }
@@ -278,6 +278,7 @@ impl<P: Payload> Tunnel<P> {
         path.phase = Phase::Open;
         path.retry = None;
         let (id, priority) = (path.id, path.config.priority);
+        self.inbox.add_peer_address(path.remote_address);
         // a peer that confirms nothing will not have this confirmed either
         let _ = self.send_signal(now, Signal::Priority { path: id, priority });
         if !self.identity.is_established {

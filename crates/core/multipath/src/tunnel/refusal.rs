@@ -14,8 +14,11 @@ pub enum Refusal {
     #[error("it requests service {0:#010x}, which is not offered here")]
     Service(u32),
     /// It carries neither a key nor a join.
-    #[error("it carries neither MP_KEY with a plain key nor MP_JOIN")]
+    #[error("it carries neither MP_KEY with a key of a type that is taken here nor MP_JOIN")]
     NotMultipath,
+    /// Its key is none: every private key agrees with it on the same.
+    #[error("its key agrees with every other on the same")]
+    BadKey,
     /// It requires a feature value that is not available.
     #[error("it requires a feature value that is not available here")]
     Features,
@@ -54,7 +57,7 @@ impl Refusal {
         match self {
             Self::NotARequest | Self::UnknownConnection(_) => ResetCode::NO_CONNECTION,
             Self::Service(_) => ResetCode::BAD_SERVICE_CODE,
-            Self::NotMultipath | Self::NotCapable => ResetCode::OPTION_ERROR,
+            Self::NotMultipath | Self::NotCapable | Self::BadKey => ResetCode::OPTION_ERROR,
             Self::Features => ResetCode::MANDATORY_ERROR,
             Self::TooManyPaths | Self::TooManyConnections => ResetCode::TOO_BUSY,
             _ => ResetCode::CONNECTION_REFUSED,

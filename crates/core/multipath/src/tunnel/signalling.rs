@@ -54,6 +54,26 @@ impl<P: Payload> Tunnel<P> {
         Ok(())
     }
 
+    /// As [`Self::remove_address`], of an address from which nothing can leave any more: the other paths carry the
+    /// signal, and what used it is over at once, since no Close of its own could leave.
+    ///
+    /// # Errors
+    /// [`OutboxError`] if too much waits to be confirmed.
+    pub fn withdraw_address(&mut self, now: Instant, id: AddressId) -> Result<(), OutboxError> {
+        self.send_signal(now, Signal::RemoveAddress { id })?;
+        for index in 0..self.paths.len() {
+            if self.paths[index].config.address == id {
+                self.end_path(index);
+            }
+        }
+        Ok(())
+    }
+
+    /// The peer's addresses as it has signalled them, by their numbers.
+    pub fn remote_addresses(&self) -> impl Iterator<Item = (AddressId, IpAddr)> + '_ {
+        self.inbox.addresses()
+    }
+
     pub(super) fn send_signal(&mut self, now: Instant, signal: Signal) -> Result<(), OutboxError> {
         let nonce = self.secrets.next_u64() as u32;
         self.outbox.push(now, signal, nonce)
@@ -101,6 +121,7 @@ impl<P: Payload> Tunnel<P> {
                 }
                 Signal::RemoveAddress { id } => {
                     self.close_paths(now, |path| path.remote_address == id);
+                    self.events.push_back(Event::AddressRemoved { id });
                 }
             }
         }

@@ -8,17 +8,19 @@ mod client;
 mod report;
 
 pub(crate) use client::connect;
-pub use client::{flows, status};
+pub use client::{flows, move_connections, status};
 pub(crate) use report::{ServerWindows, flow_reports, overview};
 
 use crate::daemon::Core;
 use crate::error::PepError;
+use crate::handover;
 use crate::privileges::User;
 use crate::upgrade;
 use daemon::admin::{self, MODE, write_json};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use serde::{Deserialize, Serialize};
 use std::io::IoSlice;
+use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -32,12 +34,17 @@ enum Request {
     Flows,
     HandOver,
     Upgrade,
+    /// Connections of a UE move to another proxy.
+    Move {
+        ue: IpAddr,
+        to: String,
+    },
 }
 
 /// Reads a request of any bytes.
 fn parse(line: &[u8]) -> Result<Request, String> {
     serde_json::from_slice(line).map_err(|error| {
-        format!("{error}; a request is {{\"command\":\"status\"}}, \"flows\", \"upgrade\" or \"hand-over\"")
+        format!("{error}; a request is {{\"command\":\"status\"}}, \"flows\", \"move\", \"upgrade\" or \"hand-over\"")
     })
 }
 
@@ -148,10 +155,27 @@ fn run_whole<T: Send>(run: impl FnOnce() -> T + Send) -> std::io::Result<T> {
     })
 }
 
+/// Moves a UE's connections to the proxy of this name.
+fn move_to(core: &Core, ue: IpAddr, to: &str) -> Result<impl Serialize, String> {
+    let config = core.shared.config();
+    let Some(of) = &config.handover else {
+        return Err("connections do not move: there is no [handover]".to_owned());
+    };
+    let Some(peer) = of.peers.iter().find(|peer| peer.name == to) else {
+        let names: Vec<&str> = of.peers.iter().map(|peer| peer.name.as_str()).collect();
+        return Err(format!("there is no peer {to:?}, but {}", names.join(", ")));
+    };
+    handover::hand_over(core, ue, peer)
+}
+
 fn answer(core: &Core, line: &[u8], stream: &mut UnixStream) -> std::io::Result<()> {
     match parse(line) {
         Ok(Request::Status) => write_json(stream, &overview(core)),
         Ok(Request::Flows) => write_json(stream, &flow_reports(core)),
+        Ok(Request::Move { ue, to }) => match move_to(core, ue, &to) {
+            Ok(report) => write_json(stream, &report),
+            Err(error) => write_json(stream, &Refusal { error }),
+        },
         Ok(Request::HandOver) => run_whole(|| hand_over(core, stream))?,
         Ok(Request::Upgrade) => match run_whole(|| upgrade::hand_over(core, stream))? {
             Ok(()) => Ok(()),

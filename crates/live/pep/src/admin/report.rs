@@ -4,6 +4,7 @@ use crate::config::WanActuator;
 use crate::control::Snapshot;
 use crate::daemon::Core;
 use crate::flow::{Flow, Handling};
+use crate::handover::HandoverStatus;
 use crate::wire::Shown;
 use daemon::clock;
 use serde::Serialize;
@@ -34,6 +35,9 @@ pub(crate) struct Overview {
     held_bytes: u64,
     /// Counters since the start.
     counters: BTreeMap<&'static str, u64>,
+    /// Connections that moved to other proxies and from them; none without `[handover]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) handover: Option<HandoverStatus>,
     /// How windows towards servers are set; none with `control = "split"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) server_windows: Option<ServerWindows>,
@@ -94,6 +98,7 @@ pub(crate) fn overview(core: &Core) -> Overview {
         waiting_bytes: shared.registry.waiting.load(Relaxed),
         held_bytes: shared.registry.held.load(Relaxed),
         counters: shared.counters.named().into_iter().collect(),
+        handover: (shared.config().handover.is_some()).then(|| shared.handover.status()),
         server_windows: (shared.config().edge.is_some()).then(|| ServerWindows::new(&shared.shown)),
         control: core.snapshot(),
     }

@@ -1,5 +1,6 @@
 //! The configuration file of the proxy; `docs/operations/pep.md` describes every key.
 
+mod handover;
 mod limits;
 mod prefix;
 mod rapid;
@@ -7,6 +8,7 @@ mod read;
 mod unsplit;
 
 pub use daemon::config::ConfigError;
+pub use handover::{Handover, Peer};
 pub use prefix::Prefix;
 pub use unsplit::{Unsplit, UnsplitMode};
 
@@ -206,6 +208,8 @@ pub struct Config {
     pub wan_actuator: WanActuator,
     /// What is done to packets that are not split; none without the table.
     pub unsplit: Option<Unsplit>,
+    /// How connections move to other proxies, if they do.
+    pub handover: Option<Handover>,
     /// Radio reports.
     pub reports: Reports,
     /// Addresses of UEs whose reports carry none.
@@ -314,6 +318,7 @@ impl Config {
                     || self.wan_actuator != new.wan_actuator,
             ),
             ("[record]", self.record != new.record),
+            ("[handover]", self.handover != new.handover),
             ("socket", self.admin != new.admin),
             ("[metrics]", self.metrics != new.metrics),
             ("[dashboard]", self.dashboard != new.dashboard),

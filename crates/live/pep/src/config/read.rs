@@ -4,7 +4,7 @@ use super::{
     Config, ConfigError, Control, Explicit, Interception, Onward, Prefix, Reports, Transparent,
     UnsplitMode,
 };
-use super::{limits, rapid, unsplit};
+use super::{handover, limits, rapid, unsplit};
 use ::rapid::Mode;
 use daemon::Log;
 use daemon::config::Section;
@@ -12,7 +12,7 @@ use edge::EdgeConfig;
 use report_source::{ReportSource, read_source_if_any, read_ue_addresses};
 use std::net::SocketAddr;
 
-const TOP: [&str; 26] = [
+const TOP: [&str; 27] = [
     "mode",
     "control",
     "ue-prefixes",
@@ -39,6 +39,7 @@ const TOP: [&str; 26] = [
     "record",
     "split",
     "unsplit",
+    "handover",
 ];
 
 pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
@@ -62,6 +63,7 @@ pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
     };
     let control = control.unwrap_or(Control::Rapid(Mode::Default));
     let unsplit = unsplit::unsplit(top, &interception)?;
+    let handover = handover::handover(top, &interception)?;
     let mode = unsplit.as_ref().map_or(UnsplitMode::Off, |of| of.mode);
     let reports = reports(top, control, mode)?;
     let decides = rapid::decides(top, control, &reports)?;
@@ -81,6 +83,7 @@ pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
         actuator: decides.actuator,
         wan_actuator: decides.wan_actuator,
         unsplit,
+        handover,
         reports,
         record: rapid::recording(top, control)?,
         ues: read_ue_addresses(top)?,

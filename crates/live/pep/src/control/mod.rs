@@ -25,6 +25,7 @@ pub(crate) use snapshot::{Snapshot, Source, UeStatus};
 
 use crate::config::Config;
 use crate::flow::Flow;
+use crate::handover::Cells;
 use crate::recording::Recording;
 use crate::unsplit::Marking;
 use bpf::Kernel;
@@ -101,6 +102,8 @@ pub(crate) struct Control {
     /// Shows reports to readers of the dashboard.
     meter: Option<RadioMeter>,
     source: Arc<Source>,
+    /// Which UEs are in cells of other proxies.
+    cells: Option<Cells>,
 }
 
 impl Control {
@@ -141,7 +144,13 @@ impl Control {
             marking,
             meter,
             source,
+            cells: None,
         })
+    }
+
+    /// Has it look which UEs are in cells of other proxies.
+    pub(crate) fn look_at_cells(&mut self, cells: Option<Cells>) {
+        self.cells = cells;
     }
 
     /// Runs until the command to stop.
@@ -249,6 +258,9 @@ impl Control {
         };
         if let (Some(report), Some(meter)) = (&accepted, &self.meter) {
             meter.on_report(report, |_| None);
+        }
+        if let (Some(report), Some(cells)) = (&accepted, &self.cells) {
+            cells.on_report(report);
         }
         self.carry_out(now);
         if is_superseded {

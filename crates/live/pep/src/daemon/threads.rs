@@ -3,6 +3,7 @@
 use crate::config::Config;
 use crate::control::{Control, ControlEvent, ControlHandle, Reader, Source};
 use crate::error::PepError;
+use crate::handover::Cells;
 use crate::memory;
 use crate::recording::{self, Writer};
 use crate::registry::lock;
@@ -96,7 +97,8 @@ impl Threads {
                 shared.set_control(Channel::new(parts.sender.clone()));
             }
             handle = Some(ControlHandle::new(parts.sender.clone()));
-            let (control, events) = (parts.control, parts.events);
+            let (mut control, events) = (parts.control, parts.events);
+            control.look_at_cells(Cells::new(shared));
             let thread = spawn("control", move || control.run(&events))?;
             self.unstarted = parts.writer;
             if let Some(reader) = parts.reader {

@@ -20,6 +20,9 @@ const TABLE_PREFIX: &str = "brimful_";
 /// Marks and routing tables are this and the port.
 const MARK_BASE: u32 = 0x4252_0000;
 
+/// The mark of what a frozen connection would send: no listener has port 0.
+pub(crate) const FROZEN_MARK: u32 = MARK_BASE;
+
 /// What an instance's parts are called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Names {
@@ -118,6 +121,8 @@ pub(crate) struct Openings {
     syn_rate: u32,
     /// Without UEs' requests for ECN.
     without_ecn: bool,
+    /// Connections move to other proxies.
+    moves: bool,
 }
 
 impl Openings {
@@ -126,6 +131,7 @@ impl Openings {
         Self {
             syn_rate: config.limits.syn_rate_per_ue,
             without_ecn: config.control != Control::Split,
+            moves: config.handover.is_some(),
         }
     }
 }
@@ -226,6 +232,7 @@ impl Interception {
             syn_rate: wanted.syn_rate,
             passes_by: self.is_passing_by,
             without_ecn: wanted.without_ecn,
+            moves: wanted.moves,
         };
         rules::script(&self.names, transparent, taking)
     }
@@ -244,6 +251,17 @@ impl Interception {
         nft(&rules::passing_by(table, ran, passes_by))?;
         self.is_passing_by = passes_by;
         Ok(())
+    }
+
+    /// Packets of these connections that still come are dropped for a while.
+    ///
+    /// # Errors
+    /// `nft` refuses.
+    pub(crate) fn note_moved(
+        &self,
+        ends: &[(std::net::SocketAddr, std::net::SocketAddr)],
+    ) -> Result<(), PepError> {
+        nft(&rules::moving(&self.names.table, ends)).map(|_| ())
     }
 
     fn families(&self) -> impl Iterator<Item = &'static str> {

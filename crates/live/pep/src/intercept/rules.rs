@@ -1,8 +1,9 @@
 //! The rules that bring UEs' connections to the listeners, as text for `nft`.
 
-use super::Names;
+use super::{FROZEN_MARK, Names};
 use crate::config::{Prefix, Transparent};
 use std::fmt::Write;
+use std::net::SocketAddr;
 
 /// Set of the interface whose connections pass by: while it is empty, they are taken.
 const FULL: &str = "full";
@@ -13,6 +14,8 @@ const SET_SIZE: u32 = 65_536;
 const PASSED: (u32, u32) = (50, 500);
 /// Permissions a second that a UE is given, and as many at once: it has at most 800 in five minutes.
 const PERMITTED: (u32, u32) = (2, 200);
+/// Connections that have moved are remembered for so long.
+const MOVED_TIME: &str = "60s";
 /// Priority behind that of every other chain.
 const LAST: i32 = i32::MAX;
 
@@ -25,6 +28,8 @@ pub(super) struct Taking {
     pub(super) passes_by: bool,
     /// UEs' requests for ECN are taken out: the window towards them follows decisions, whatever is marked.
     pub(super) without_ecn: bool,
+    /// Connections move to other proxies: what is frozen or has moved is dropped.
+    pub(super) moves: bool,
 }
 
 /// An address family in the language of `nft`.
@@ -102,6 +107,7 @@ pub(super) fn script(names: &Names, transparent: &Transparent, taking: Taking) -
     let ran = &transparent.ran_interface;
     let wan = &transparent.wan_interface;
     let (mut sets, mut openings, mut rules) = (String::new(), String::new(), String::new());
+    let mut moved = String::new();
     let (mut acknowledged, mut forwarded) = (String::new(), String::new());
     // writing to a text cannot fail
     let elements = if taking.passes_by {
@@ -120,6 +126,9 @@ pub(super) fn script(names: &Names, transparent: &Transparent, taking: Taking) -
         let follows = transparent.follow_forward_policy;
         put_sets(&mut sets, &family, taking, follows);
         put_opening(&mut openings, &family, names, taking, follows);
+        if taking.moves {
+            put_moved(&mut sets, &mut moved, &family, (ran, wan));
+        }
         let _ = writeln!(
             rules,
             "    iifname \"{ran}\" meta l4proto tcp tcp flags & (fin | syn | rst | ack) == syn \
@@ -148,6 +157,14 @@ pub(super) fn script(names: &Names, transparent: &Transparent, taking: Taking) -
              {forwarded}  }}"
         );
     }
+    if taking.moves {
+        // resets are let through: a connection of a process that dies is not to hang
+        let _ = writeln!(
+            openings,
+            "  chain frozen {{\n    type filter hook output priority raw; policy accept;\n    \
+             meta mark {FROZEN_MARK} meta l4proto tcp tcp flags & rst == 0 drop\n  }}"
+        );
+    }
     format!(
         "add table inet {table}\ndelete table inet {table}\ntable inet {table} {{\n{sets}{openings}  \
          chain intercept {{\n    \
@@ -157,7 +174,7 @@ pub(super) fn script(names: &Names, transparent: &Transparent, taking: Taking) -
          transparent 1 socket wildcard 0 meta mark set {mark} accept\n{acknowledged}    \
          iifname \"{wan}\" meta l4proto tcp socket transparent 1 socket wildcard 0 meta mark set {mark} accept\n    \
          iifname {{ \"{ran}\", \"{wan}\" }} meta l4proto {{ icmp, icmpv6 }} socket transparent 1 socket wildcard 0 \
-         meta mark set {mark} accept\n  }}\n}}\n"
+         meta mark set {mark} accept\n{moved}  }}\n}}\n"
     )
 }
 
@@ -168,6 +185,46 @@ pub(super) fn passing_by(table: &str, ran: &str, passes_by: bool) -> String {
     } else {
         format!("flush set inet {table} {FULL}\n")
     }
+}
+
+/// What comes of connections that have moved to another proxy, and belongs to no socket here, from both sides.
+fn put_moved(sets: &mut String, rules: &mut String, family: &Family, (ran, wan): (&str, &str)) {
+    let Family {
+        name,
+        digit,
+        address,
+        ..
+    } = family;
+    let pair = format!("{address} . inet_service . {address} . inet_service");
+    let _ = writeln!(
+        sets,
+        "  set moved{digit} {{ type {pair}; size {SET_SIZE}; flags timeout; timeout {MOVED_TIME}; }}"
+    );
+    let back = format!("{name} daddr . tcp dport . {name} saddr . tcp sport");
+    for (interface, ends) in [(ran, family.pair()), (wan, back)] {
+        let _ = writeln!(
+            rules,
+            "    iifname \"{interface}\" meta l4proto tcp {ends} @moved{digit} drop"
+        );
+    }
+}
+
+/// A script that has packets of these connections dropped for a while, by the UE's end and the server's.
+pub(super) fn moving(table: &str, ends: &[(SocketAddr, SocketAddr)]) -> String {
+    let mut text = String::new();
+    for (client, server) in ends {
+        let digit = if client.is_ipv4() { 4 } else { 6 };
+        // writing to a text cannot fail
+        let _ = writeln!(
+            text,
+            "add element inet {table} moved{digit} {{ {} . {} . {} . {} }}",
+            client.ip(),
+            client.port(),
+            server.ip(),
+            server.port()
+        );
+    }
+    text
 }
 
 /// The sets of a family: rates of UEs, connections that have passed by or were taken, and what is
@@ -249,6 +306,7 @@ mod tests {
         syn_rate: 200,
         passes_by: false,
         without_ecn: false,
+        moves: false,
     };
 
     fn transparent(prefixes: &[&str]) -> Transparent {
@@ -329,9 +387,16 @@ mod tests {
             syn_rate: 0,
             passes_by: true,
             without_ecn: true,
+            moves: true,
         };
         let text = script(&Names::of(9), &both, unlimited);
         assert!(!text.contains("syns"));
+        assert!(text.contains("meta mark 1112670208 meta l4proto tcp tcp flags & rst == 0 drop"));
+        assert_eq!(
+            text.matches("@moved").count(),
+            4,
+            "both sides, both families"
+        );
         let chains = text.matches("tcp flags set syn tproxy").count();
         assert_eq!(chains, 4, "first and repeated SYNs of both families");
         assert!(text.contains("elements = { \"ran0\" }"));

@@ -1,5 +1,6 @@
 //! Commands to a worker, and what sends them.
 
+use super::moving::Moving;
 use super::slab::Key;
 use crate::listener::Listener;
 use daemon::{Seat, Seats};
@@ -20,6 +21,8 @@ pub(crate) enum WorkerCommand {
     Reset(Arc<[u64]>, Seat),
     /// Give this connection a turn: a window is to be shown at once.
     Turn(Key),
+    /// Connections move to another proxy, or from one.
+    Moving(Moving),
     /// Close all and end.
     Stop {
         /// Packets of what the kernel would go on to send come to this machine no more.
@@ -62,8 +65,8 @@ impl Waker {
 /// Sends commands to a worker.
 ///
 /// What waits in its channel is bounded: the daemon sends each of [`WorkerCommand::Listen`], [`WorkerCommand::Drain`] and
-/// [`WorkerCommand::Stop`] once, a connection one [`WorkerCommand::Turn`] until it was taken ([`Waker`]), and of
-/// [`WorkerCommand::Reset`] there is one.
+/// [`WorkerCommand::Stop`] once, a connection one [`WorkerCommand::Turn`] until it was taken ([`Waker`]), of
+/// [`WorkerCommand::Reset`] there is one, and of [`WorkerCommand::Moving`] as many as there are transfers at a time.
 #[derive(Clone, Debug)]
 pub(crate) struct WorkerHandle {
     sender: Sender<WorkerCommand>,

@@ -2,6 +2,7 @@
 
 mod windows;
 
+use super::carried::Carried;
 use super::closing::{Closing, Left};
 use super::credit;
 use super::direction::{Direction, End, Means, Moved, Readiness};
@@ -10,18 +11,17 @@ use super::upstream::Upstream;
 use crate::config::Limits;
 use crate::counters::Counters;
 use crate::flow::Flow;
-use crate::listener::USUAL_MSS;
+use relocation::Outcome;
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 use rustix::net::sockopt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use units::{Duration, Instant};
+use units::{Bytes, Duration, Instant};
 
 /// Between looks at the round-trip time towards the server.
 const RTT_PERIOD: Duration = Duration::from_millis(100);
-/// Sent by a UE, bytes: a request of HTTP or a handshake of TLS has as many.
-const REQUEST: u64 = 64;
 /// What the kernel takes a peer's segments to be at first (`TCP_MSS_DEFAULT`), bytes: as long as no more has come, no
 /// segment has had it estimate anew.
 const FIRST_MSS: u64 = 536;
@@ -48,6 +48,8 @@ pub(super) enum Next {
     Closing,
     /// Close: both directions have ended, and all is acknowledged.
     Finished,
+    /// Close without a packet: another proxy has it.
+    Moved,
     /// Close both sockets by a reset.
     Reset(ResetReason),
 }
@@ -65,6 +67,8 @@ pub(super) enum ResetReason {
     Broken(Errno),
     /// Its UE, or all, held more than there may be, and it would have taken longest to drain.
     Memory,
+    /// Another proxy was to have it, and may have it or not.
+    Moved,
     /// The proxy stops.
     Stop,
 }
@@ -99,6 +103,10 @@ pub(super) struct Connection {
     pub(super) is_queued: bool,
     /// It stands in the worker's list of those without a pipe.
     pub(super) is_starved: bool,
+    /// It is being moved to another proxy: nothing is done with it meanwhile.
+    pub(super) is_frozen: bool,
+    /// What it brought along from another proxy.
+    pub(super) carried: Carried,
 }
 
 impl Connection {
@@ -125,6 +133,8 @@ impl Connection {
             has_keepalive: false,
             is_queued: false,
             is_starved: false,
+            is_frozen: false,
+            carried: Carried::default(),
         }
     }
 
@@ -161,6 +171,9 @@ impl Connection {
         now: Instant,
     ) -> Next {
         self.moved = 0;
+        if self.is_frozen {
+            return Next::Wait;
+        }
         if !self.is_established {
             if !self.wan.can_write {
                 return Next::Wait;
@@ -230,8 +243,15 @@ impl Connection {
             socket: &flow.wan,
             ready: &mut self.wan,
         };
-        let down = self.down.advance(means, &flow.ue, &mut wan, &mut ran)?;
-        let up = self.up.advance(means, &flow.ue, &mut ran, &mut wan)?;
+        let carried = &mut self.carried;
+        let down = match carried.pass(means, &flow.ue, Side::Ran, &mut ran)? {
+            Some(first) => first,
+            None => self.down.advance(means, &flow.ue, &mut wan, &mut ran)?,
+        };
+        let up = match carried.pass(means, &flow.ue, Side::Wan, &mut wan)? {
+            Some(first) => first,
+            None => self.up.advance(means, &flow.ue, &mut ran, &mut wan)?,
+        };
         let read = ahead + down.read;
         self.moved = read.max(down.written) + up.read.max(up.written);
         let has_moved = self.moved > 0;
@@ -277,13 +297,13 @@ impl Connection {
         counters.bytes_up.add(up.written as u64);
     }
 
-    /// The control thread is to be notified of it now, once: windows begin to matter, for its UE has sent a request or its
-    /// server more than a segment. A connection that ends before, or carries next to nothing, costs that thread nothing.
+    /// The control thread is to be notified of it now, once ([`edge::begins_to_matter`]). A connection that ends before, or
+    /// carries next to nothing, costs that thread nothing.
     pub(super) fn begins_to_matter(&mut self) -> bool {
         let meters = &self.flow.meters;
+        let read = |of: &AtomicU64| Bytes::new(of.load(Relaxed));
         let matters = !self.is_announced
-            && (meters.ran_read.load(Relaxed) >= REQUEST
-                || meters.wan_read.load(Relaxed) > u64::from(USUAL_MSS));
+            && edge::begins_to_matter(read(&meters.ran_read), read(&meters.wan_read));
         self.is_announced |= matters;
         matters
     }
@@ -315,6 +335,9 @@ impl Connection {
 
     /// Whether it has been silent for too long.
     pub(super) fn overdue(&self, now: Instant, limits: &Limits) -> Option<ResetReason> {
+        if self.is_frozen {
+            return None;
+        }
         let silence = now.saturating_since(self.active_at);
         let state = State {
             is_established: self.is_established,
@@ -328,6 +351,52 @@ impl Connection {
         let ue = Arc::clone(&self.flow.ue);
         self.down.abandon(means, &ue);
         self.up.abandon(means, &ue);
+        means.registry.account(&ue, self.carried.len(), 0);
+    }
+
+    /// Whether another proxy could go on with it.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(super) fn movable(&self) -> Result<(), Outcome> {
+        let directions = [&self.down, &self.up];
+        let has_ended = directions.iter().any(|direction| direction.has_ended());
+        if !self.is_established || self.is_closing() || has_ended {
+            return Err(Outcome::HalfClosed);
+        }
+        let is_urgent = self.ran.is_urgent || self.wan.is_urgent;
+        if is_urgent || directions.iter().any(|direction| direction.is_urgent()) {
+            return Err(Outcome::Urgent);
+        }
+        if self.is_frozen {
+            return Err(Outcome::Busy);
+        }
+        Ok(())
+    }
+
+    /// What waits in the pipes towards the UE and towards the server; it stays there.
+    pub(super) fn piped(&self) -> [rustix::io::Result<Vec<u8>>; 2] {
+        [&self.down, &self.up].map(|direction| match direction.pipe() {
+            Some(pipe) => pipe.copy(),
+            None => Ok(Vec::new()),
+        })
+    }
+
+    /// It begins with what another proxy had.
+    pub(super) fn begin_adopted(&mut self, carried: Carried) {
+        self.is_established = true;
+        self.carried = carried;
+        // its SYN did not come this way: nothing is known of whether events were missed
+        self.go_on(self.active_at);
+    }
+
+    /// It goes on where nobody has looked for a while.
+    pub(super) fn go_on(&mut self, now: Instant) {
+        self.active_at = now;
+        for ready in [&mut self.ran, &mut self.wan] {
+            ready.can_read = true;
+            ready.can_write = true;
+        }
     }
 }
 

@@ -192,6 +192,21 @@ impl<B: Holds> Direction<B> {
         self.piped() + usize::from(self.urgent.is_some())
     }
 
+    /// The end has been read, whether it has been passed on or not.
+    pub(super) fn has_ended(&self) -> bool {
+        self.has_ended
+    }
+
+    /// A byte marked as urgent has been read and not handed on.
+    pub(super) fn is_urgent(&self) -> bool {
+        self.urgent.is_some()
+    }
+
+    /// What payload waits in, if any does.
+    pub(super) fn pipe(&self) -> Option<&B> {
+        self.pipe.as_ref()
+    }
+
     fn piped(&self) -> usize {
         self.pipe.as_ref().map_or(0, B::held)
     }

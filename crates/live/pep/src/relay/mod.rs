@@ -6,6 +6,7 @@
 //!
 //! Each worker is a thread with its own connections. Payload enters user space only where it is little (`direction::COPY`).
 
+mod carried;
 mod closing;
 mod command;
 mod connection;
@@ -13,6 +14,7 @@ mod credit;
 mod direction;
 #[cfg(test)]
 mod model;
+mod moving;
 mod notices;
 mod pipe;
 mod slab;
@@ -21,7 +23,9 @@ mod worker;
 
 pub(crate) use command::{Waker, WorkerCommand, WorkerHandle};
 pub(crate) use credit::is_permitted as can_show_windows_at_once;
+pub(crate) use moving::{Adopted, Frozen, Moving};
 pub(crate) use notices::Channel;
 pub(crate) use pipe::IDLE_PIPES;
-pub(crate) use upstream::{Upstream, prepare_end, set_keepalive, set_receive_buffer};
+pub(crate) use slab::Key;
+pub(crate) use upstream::{Upstream, canonical, prepare_end, set_keepalive, set_receive_buffer};
 pub(crate) use worker::Worker;

@@ -7,7 +7,9 @@ use super::direction::{Buffer, Buffers, COPY, Filled, Holds, Passed, Socket};
 use crate::sys;
 use rustix::io::{Errno, Result, ioctl_fionread};
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
-use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
+use rustix::pipe::{
+    PipeFlags, SpliceFlags, fcntl_getpipe_size, fcntl_setpipe_size, pipe_with, splice, tee,
+};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -37,6 +39,29 @@ impl Pipe {
             write_end,
             held: 0,
         })
+    }
+}
+
+impl Pipe {
+    /// All that it holds, which stays there.
+    pub(super) fn copy(&self) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; self.held];
+        if self.held == 0 {
+            return Ok(bytes);
+        }
+        let slots = fcntl_getpipe_size(&self.write_end)?;
+        let mut other = Self::new(slots)?;
+        let flags = SpliceFlags::NONBLOCK;
+        let mut read = 0;
+        // a copy that is not whole cannot be gone on with: the next one would begin at the beginning
+        other.held = tee(&self.read_end, &other.write_end, self.held, flags)?;
+        while read < self.held {
+            match rustix::io::read(&other.read_end, &mut bytes[read..])? {
+                0 => return Err(Errno::NOMEM),
+                n => read += n,
+            }
+        }
+        Ok(bytes)
     }
 }
 
@@ -248,6 +273,25 @@ mod tests {
         assert_eq!(got, [8; COPY]);
         drop(near);
         assert_eq!(pipe.pass(&from, &to, 9), Ok(Passed::nothing(Filled::End)));
+    }
+
+    #[test]
+    fn a_copy_leaves_what_is_there() {
+        let (mut near, from) = UnixStream::pair().expect("a pair");
+        let mut pipe = PipePool::new(65_536).take().expect("a pipe");
+        assert_eq!(pipe.copy(), Ok(Vec::new()));
+        for word in [&b"hello "[..], b"world"] {
+            near.write_all(word).expect("written");
+            pipe.fill(&from, 65_536).expect("filled");
+        }
+        for _ in 0..2 {
+            assert_eq!(pipe.copy(), Ok(b"hello world".to_vec()));
+        }
+        let (to, mut far) = UnixStream::pair().expect("a pair");
+        assert_eq!((pipe.held(), pipe.drain(&to, 65_536)), (11, Ok(11)));
+        let mut got = [0; 11];
+        far.read_exact(&mut got).expect("read");
+        assert_eq!(&got, b"hello world");
     }
 
     #[test]

@@ -79,6 +79,18 @@ impl<T> Slab<T> {
             .filter_map(|place| place.tenant.as_mut())
     }
 
+    /// All values with their keys, to be changed.
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (Key, &mut T)> {
+        let places = self.places.iter_mut().enumerate();
+        places.filter_map(|(index, place)| {
+            let key = Key {
+                index: index as u32,
+                generation: place.generation,
+            };
+            place.tenant.as_mut().map(|tenant| (key, tenant))
+        })
+    }
+
     /// All values.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Key, &T)> {
         self.places.iter().enumerate().filter_map(|(index, place)| {

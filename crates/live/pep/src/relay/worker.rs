@@ -1,6 +1,7 @@
 //! One thread of the data path.
 
 mod accepting;
+mod moving;
 mod turns;
 
 use super::command::{Waker, WorkerCommand, WorkerHandle};
@@ -197,7 +198,7 @@ impl Worker {
                 // the turn has gone on
                 Next::Established => {}
                 Next::Closing => self.on_closing(key),
-                over @ (Next::Finished | Next::Reset(_)) => self.end(key, over),
+                over @ (Next::Finished | Next::Moved | Next::Reset(_)) => self.end(key, over),
             }
         }
     }
@@ -290,6 +291,7 @@ impl Worker {
                         self.enqueue(key);
                     }
                 }
+                WorkerCommand::Moving(command) => self.on_moving(command),
                 WorkerCommand::Stop { is_cut_off } => {
                     self.is_cut_off = is_cut_off;
                     self.unlisten();
@@ -347,6 +349,8 @@ impl Worker {
                     flow = flow.id, client = %flow.client, server = %flow.server, ?reason, "reset"
                 );
             }
+            // without a packet
+            Next::Moved => {}
             _ => {
                 for socket in [&flow.ran, &flow.wan] {
                     allow_orderly_end(socket);
@@ -427,7 +431,7 @@ fn count_reset(shared: &Shared, reason: ResetReason) {
         ResetReason::Handshake => counters.handshake_timeouts.one(),
         ResetReason::Idle => counters.idle_timeouts.one(),
         ResetReason::Memory => counters.memory_resets.one(),
-        ResetReason::Broken(_) | ResetReason::Stop => counters.resets.one(),
+        ResetReason::Broken(_) | ResetReason::Moved | ResetReason::Stop => counters.resets.one(),
     }
 }
 

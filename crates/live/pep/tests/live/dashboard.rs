@@ -25,6 +25,7 @@ pub const TESTS: &[Test] = &[
 ];
 
 const TIMEOUT: Duration = Duration::from_secs(90);
+const WINDOWS: [&str; 3] = ["cwnd_bytes", "receive_window_bytes", "ran_window_bytes"];
 const TOKEN: &str = "a-token-of-sufficient-length";
 
 fn client(from: &Namespace, address: &str, token: Option<&str>) -> Result<Client, ClientError> {
@@ -54,7 +55,10 @@ fn the_dashboard_shows_cell_ue_and_flow() {
         view.value(flow, "goodput_bps").is_some_and(|bps| bps > 0.0)
             && has("rtt_ms")
             && has("is_slow")
-            && has("ran_window_bytes")
+            // a window is closed for a while where the UE is slower than the server
+            && WINDOWS
+                .iter()
+                .all(|metric| view.value(flow, metric).is_some_and(|bytes| bytes > 0.0))
             && view.value(&ue, "goodput_bps").is_some_and(|bps| bps > 0.0)
             && view.value("cell 1", "capacity_bps").is_some()
             && view
@@ -72,10 +76,6 @@ fn the_dashboard_shows_cell_ue_and_flow() {
     assert!(view.entities("flow").contains(&(flow, Some(&ue))));
     let rtt = view.value(flow, "rtt_ms").expect("checked");
     assert!(rtt > 0.0, "{rtt}");
-    for window in ["cwnd_bytes", "receive_window_bytes", "ran_window_bytes"] {
-        let bytes = view.value(flow, window).expect(window);
-        assert!(bytes > 0.0, "{window} {bytes}");
-    }
     // the same port has its metrics as before, and names where the rest is
     let text = hosts.proxy.sh("curl -s 127.0.0.1:9464/metrics");
     assert!(text.contains("brimful_pep_connections 1"), "{text}");

@@ -18,6 +18,7 @@ mod forward;
 mod kernel;
 mod lifecycle;
 mod limits;
+mod moving;
 mod peers;
 mod privileges;
 mod shown;
@@ -57,6 +58,7 @@ fn tests() -> Vec<Test> {
         faults::TESTS,
         kernel::TESTS,
         peers::TESTS,
+        moving::TESTS,
     ]
     .concat()
 }

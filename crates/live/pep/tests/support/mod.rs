@@ -14,6 +14,7 @@ pub mod datagrams;
 pub mod offload;
 pub mod radio;
 pub mod traffic;
+pub mod two;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::process::ExitCode;

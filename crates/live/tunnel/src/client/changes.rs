@@ -68,6 +68,7 @@ impl Client {
         }
         let mut changed = 0;
         let present = self.paths.configured();
+        let present = present.filter(|(_, path)| path.announced.is_none());
         let present: Vec<PathConfig> = present.map(|(_, path)| path.config.clone()).collect();
         for own in present {
             let requested = end.paths.iter().find(|path| path.name == own.name);

@@ -6,6 +6,7 @@ use crate::link::{Link, Way};
 use crate::poller::{Poller, Token};
 use crate::random::System;
 use multipath::client::{ClientPathId, SendFault};
+use multipath::packet::AddressId;
 use multipath::tunnel::Transmit;
 use secrecy::{Initiator, Local};
 use std::collections::VecDeque;
@@ -21,6 +22,8 @@ pub(super) struct LivePath {
     pub(super) link: Option<LiveLink>,
     /// It is logged that the path cannot be opened: once until it can.
     pub(super) is_logged: bool,
+    /// The number of the server's address that it leads to, if the server has signalled that; whether it has been up.
+    pub(super) announced: Option<(AddressId, bool)>,
     /// It is gone from the configuration, and goes with its link.
     pub(super) is_removed: bool,
     /// What seals its packets; none if they are not sealed, or it was never opened.
@@ -47,6 +50,7 @@ impl LivePath {
             config,
             link: None,
             is_logged: false,
+            announced: None,
             is_removed: false,
             secrecy: None,
             waiting: VecDeque::new(),
@@ -151,6 +155,13 @@ impl LivePaths {
         there
             .filter(|(_, path)| !path.is_removed)
             .map(|(index, path)| (ClientPathId(index as u16), path))
+    }
+
+    /// The configured path of that name.
+    pub(super) fn named_mut(&mut self, name: &str) -> Option<&mut LivePath> {
+        let all = self.0.iter_mut().flatten();
+        all.filter(|path| !path.is_removed)
+            .find(|path| path.config.name == name)
     }
 
     /// All links, with their paths.

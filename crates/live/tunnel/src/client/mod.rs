@@ -1,6 +1,7 @@
 //! The client's side of the paths: it opens sockets as [`multipath::Client`] requests, and moves packets between
 //! them, the device and the core.
 
+mod addresses;
 mod changes;
 mod links;
 mod network;
@@ -183,10 +184,12 @@ impl Client {
                     path.set_link(now, link, self.local.as_ref());
                 }
                 self.core.on_opened(now, id);
+                self.announce(now, id);
             }
             Err(error) => {
                 self.log_closed(id, &error);
                 self.core.on_open_failed(now, id);
+                self.on_no_socket(now, id, action, &error);
             }
         }
     }
@@ -218,6 +221,12 @@ impl Client {
                 tracing::warn!("no path answers: the connection is given up");
             }
             ClientEvent::Begun => tracing::info!("a new connection begins"),
+            ClientEvent::AddressAdded { id, address, .. } => {
+                tracing::info!(id = id.0, %address, "the server has a further address");
+            }
+            ClientEvent::AddressRemoved(id) => {
+                tracing::info!(id = id.0, "an address of the server is gone");
+            }
         }
     }
 
@@ -342,6 +351,7 @@ impl Outside for Client {
             self.transmit(now, poller);
             while let Some(event) = self.core.poll_event() {
                 self.log(event);
+                self.on_address_event(now, event);
             }
             let Some(action) = self.core.poll_action() else {
                 break;
@@ -367,6 +377,10 @@ impl Outside for Client {
         let tunnel = self.core.tunnel();
         let is_established = tunnel.is_established();
         let mut own = ConnectionStatus::new("server".to_owned(), is_established, &tunnel.stats());
+        let further = tunnel.remote_addresses();
+        own.peer_addresses = further
+            .map(|(id, address)| (id.0, address.to_string()))
+            .collect();
         for (id, path) in self.paths.configured() {
             let of_tunnel = self.core.path(id);
             let stats = of_tunnel.and_then(|of_tunnel| tunnel.path_stats(now, of_tunnel));

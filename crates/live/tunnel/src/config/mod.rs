@@ -137,6 +137,8 @@ pub struct ClientConfig {
 pub struct ServerConfig {
     /// Where it listens, UDP and TCP.
     pub listen: Vec<SocketAddr>,
+    /// Further addresses at which clients reach it, signalled to them (RFC 9897 `MP_ADDADDR`).
+    pub announce: Vec<SocketAddr>,
     /// Its clients.
     pub clients: Vec<ClientConfig>,
     /// Congestion control towards clients over UDP.
@@ -153,6 +155,7 @@ impl Default for ServerConfig {
     fn default() -> Self {
         Self {
             listen: Vec::new(),
+            announce: Vec::new(),
             clients: Vec::new(),
             controller: Carrier::Dccp.controllers()[0].to_owned(),
             half_open: 256,
@@ -171,6 +174,8 @@ pub struct ClientEnd {
     pub key_file: Option<PathBuf>,
     /// Its paths.
     pub paths: Vec<PathConfig>,
+    /// Whether further paths are opened to addresses that the server signals.
+    pub use_announced: bool,
     /// When paths are opened again, and connections begun anew.
     pub supervision: Supervision,
 }

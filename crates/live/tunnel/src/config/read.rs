@@ -220,6 +220,7 @@ fn client(top: &mut Section<'_, '_>, encryption: Encryption) -> Result<ClientEnd
             server_key,
             key_file,
             paths,
+            use_announced: top.truth("use-announced")?.unwrap_or(false),
             supervision: supervision(top)?,
         }),
     }
@@ -320,6 +321,11 @@ fn server(top: &mut Section<'_, '_>, encryption: Encryption) -> Result<ServerCon
     if listen.is_empty() {
         return Err(top.missing("listen", "[\"0.0.0.0:6511\", \"[::]:6511\"]"));
     }
+    let announce = top.parsed_list::<SocketAddr>("announce")?;
+    if let Some(address) = announce.iter().find(|a| !is_announceable(a)) {
+        let text = format!("announce: {address} is no address and port of one host");
+        return Err(top.fault(text));
+    }
     let controller = controller(top, Carrier::Dccp)?;
     let mut clients: Vec<ClientConfig> = Vec::new();
     for mut table in top.tables("client", "[[client]]")? {
@@ -382,12 +388,19 @@ fn server(top: &mut Section<'_, '_>, encryption: Encryption) -> Result<ServerCon
     };
     Ok(ServerConfig {
         listen,
+        announce,
         reports,
         clients,
         controller,
         half_open,
         pending,
     })
+}
+
+fn is_announceable(address: &SocketAddr) -> bool {
+    let ip = address.ip();
+    let is_of_all = matches!(ip, IpAddr::V4(v4) if v4.is_broadcast());
+    !(ip.is_unspecified() || ip.is_multicast() || is_of_all || address.port() == 0)
 }
 
 /// Limits of TCP connections without a path.

@@ -119,6 +119,7 @@ impl Server {
                 remote: got.from,
             };
             let packet = got.arrived;
+            self.core.arrived_at(got.to);
             let known = self
                 .core
                 .receive(now, flow, &packet.packet, packet.payload, packet.ecn);

@@ -23,9 +23,11 @@ impl Server {
             ("forgotten", counters.expired),
             ("stranger", counters.strangers),
             ("unverified", counters.unverified),
+            ("too-short", counters.too_short),
             ("tcp-without-path", self.shed),
             ("tcp-not-accepted", self.accept_pauses),
         ]);
+        status.cookies = counters.cookies;
         if let Some(secrecy) = &self.secrecy {
             self.refusals.add_to(&mut status.refused);
             let (sessions, cookies) = secrecy.counters();
@@ -53,6 +55,10 @@ impl Server {
         let tunnel = self.core.tunnel(key)?;
         let mut status =
             ConnectionStatus::new(name.to_owned(), tunnel.is_established(), &tunnel.stats());
+        let further = tunnel.remote_addresses();
+        status.peer_addresses = further
+            .map(|(id, address)| (id.0, address.to_string()))
+            .collect();
         status.spoofed_packets = client.map_or(0, |index| self.spoofed[index]);
         let paths: Vec<_> = tunnel.path_ids().collect();
         for path in paths {

@@ -104,6 +104,7 @@ impl Server {
         let flow = stream_flow(token.0, *remote);
         let stream = Rc::clone(stream);
         let (core, unreadable) = (&mut self.core, &mut self.unreadable);
+        core.arrived_at(stream.borrow().local_ip().ok());
         let is_sealed = self.secrecy.is_some();
         let mut opener = Opener {
             now,

@@ -6,7 +6,11 @@
 
 #[path = "../support/mod.rs"]
 mod support;
+#[path = "../../../../core/multipath/tests/multipath/tshark.rs"]
+mod tshark;
 
+mod addresses;
+mod capture;
 mod dashboard;
 mod faults;
 mod metrics;
@@ -38,6 +42,8 @@ fn main() -> ExitCode {
         metrics::TESTS,
         faults::TESTS,
         secrecy::TESTS,
+        addresses::TESTS,
+        capture::TESTS,
     ]
     .concat();
     let trials = tests.into_iter().map(|(name, body)| {

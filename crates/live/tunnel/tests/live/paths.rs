@@ -2,8 +2,8 @@
 
 use crate::Test;
 use crate::support::{
-    Daemon, Hosts, SERVER, SERVER_V6, client_config, download, one_path, serve, server_config,
-    two_paths,
+    Daemon, Hosts, SERVER, SERVER_V6, client_config, download, emulated_or, one_path, serve,
+    server_config, two_paths,
 };
 use serde_json::json;
 use testing::wait_until;
@@ -40,9 +40,10 @@ fn one_path_carries_both_families() {
     let server = Daemon::start(&hosts.server, "server", &server_config(""));
     let client = Daemon::start(&hosts.client, "client", &client_config("", &one_path("")));
     client.wait_for_paths(1);
+    let bytes = emulated_or(1_000_000, 20_000_000);
     for address in [format!("{SERVER}:5001"), format!("[{SERVER_V6}]:5001")] {
-        let sender = serve(&hosts.server, &address, 20_000_000);
-        download(&hosts.client, &address, 20_000_000, || {});
+        let sender = serve(&hosts.server, &address, bytes);
+        download(&hosts.client, &address, bytes, || {});
         sender.join().expect("it sent everything");
     }
     assert_eq!(server.status()["connections"][0]["peer"], "one");
@@ -54,13 +55,14 @@ fn two_paths_carry_one_flow() {
     let Some(hosts) = Hosts::try_new("two_paths_carry_one_flow") else {
         return;
     };
-    hosts.shape("a", 10);
-    hosts.shape("b", 10);
+    let rate = emulated_or(1, 10);
+    hosts.shape("a", rate);
+    hosts.shape("b", rate);
     let _server = Daemon::start(&hosts.server, "server", &server_config(""));
     let client = Daemon::start(&hosts.client, "client", &client_config("", &two_paths("")));
     client.wait_for_paths(2);
     let address = format!("{SERVER}:5001");
-    let bytes = 10_000_000;
+    let bytes = emulated_or(1_000_000, 10_000_000);
     let _sender = serve(&hosts.server, &address, bytes);
     download(&hosts.client, &address, bytes, || {});
     let received = |index: usize| client.path(index)["received_bytes"].as_u64();
@@ -90,7 +92,7 @@ fn paths_that_lose_packets_carry_one_flow() {
     let client = Daemon::start(&hosts.client, "client", &client_config("", &two_paths("")));
     client.wait_for_paths(2);
     let address = format!("{SERVER}:5001");
-    let bytes = 2_000_000;
+    let bytes = emulated_or(1_000_000, 2_000_000);
     let sender = serve(&hosts.server, &address, bytes);
     download(&hosts.client, &address, bytes, || {});
     sender.join().expect("it sent everything");
@@ -164,7 +166,7 @@ fn tcp_carriers_work_with_each_controller() {
         let client = Daemon::start(&hosts.client, "client", &client_config("", &paths));
         client.wait_for_paths(2);
         let address = format!("{SERVER}:5001");
-        let bytes = 20_000_000;
+        let bytes = emulated_or(1_000_000, 20_000_000);
         let _sender = serve(&hosts.server, &address, bytes);
         download(&hosts.client, &address, bytes, || {});
     }

@@ -6,7 +6,8 @@ use crate::support::{
     server_config, two_paths,
 };
 use serde_json::Value;
-use std::net::{SocketAddr, UdpSocket};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -150,7 +151,9 @@ fn what_an_attacker_on_the_path_makes_is_refused() {
     let Some(hosts) = Hosts::try_new("what_an_attacker_on_the_path_makes_is_refused") else {
         return;
     };
-    let server = Daemon::start(&hosts.server, "server", &server_config(""));
+    let metrics = "[metrics]\nlisten = \"127.0.0.1:9466\"\n";
+    let config = format!("{}{metrics}", server_config(""));
+    let server = Daemon::start(&hosts.server, "server", &config);
     let middle = Middle::new(&hosts.client);
     let client = Daemon::start(&hosts.client, "client", &through_the_middle());
     client.wait_for_paths(1);
@@ -188,6 +191,26 @@ fn what_an_attacker_on_the_path_makes_is_refused() {
         server.status()["connections"].as_array().map(Vec::len),
         Some(1)
     );
+    // the same in what Prometheus reads
+    let mut page = String::new();
+    hosts.server.enter(|| {
+        let mut stream = TcpStream::connect("127.0.0.1:9466").expect("connected");
+        let request = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
+        stream.write_all(request).expect("sent");
+        stream.read_to_string(&mut page).expect("an answer");
+    });
+    for reason in [
+        "replayed",
+        "forged",
+        "malformed",
+        "unknown-session",
+        "version",
+    ] {
+        let name = format!("brimful_tunnel_refused_total{{reason=\"{reason}\"}} ");
+        let count = page.lines().find_map(|line| line.strip_prefix(&name));
+        let count: u64 = count.expect("it is counted").parse().expect("a number");
+        assert!(count > 0, "{reason}");
+    }
 }
 
 /// New keys every second or so, on a path of UDP and one of TCP: every byte arrives.

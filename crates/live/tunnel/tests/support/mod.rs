@@ -304,6 +304,16 @@ pub fn one_path(more: &str) -> String {
     format!("[[path]]\nname = \"a\"\ninterface = \"a\"\nremote = \"10.1.0.1:6511\"\n{more}")
 }
 
+/// What is done on an emulated processor is less.
+pub fn emulated_or<T>(emulated: T, usual: T) -> T {
+    // set where the machine is slow: `testing::wait_for`
+    if std::env::var_os("BRIMFUL_HANG_FACTOR").is_some() {
+        emulated
+    } else {
+        usual
+    }
+}
+
 /// A TCP server that sends so many bytes to the first client that connects.
 pub fn serve(host: &Namespace, address: &str, bytes: usize) -> std::thread::JoinHandle<()> {
     let address: SocketAddr = address.parse().expect("an address");

@@ -131,3 +131,47 @@ fn an_unknown_mandatory_option_ends_its_path() {
     );
     assert!(net.works());
 }
+
+/// RFC 9897 3.2.3: who receives a fast close answers it on every path, by the same code, and nothing answers that.
+#[test]
+fn a_fast_close_is_answered_on_every_path() {
+    let mut net = Net::opened();
+    net.seen = [Vec::new(), Vec::new()];
+    net.client.fast_close(net.now);
+    net.run(20);
+    for side in 0..2 {
+        let resets: Vec<(PathId, bool)> = net.seen[side]
+            .iter()
+            .filter_map(|(path, packet, _)| match packet.kind {
+                Kind::Reset { code, .. } => Some((*path, code == ResetCode::MP_FAST_CLOSE)),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(
+            resets,
+            [(PathId(0), true), (PathId(1), true)],
+            "side {side}"
+        );
+    }
+    assert!(net.client.is_closed());
+    assert_eq!(net.server.connections().count(), 0);
+}
+
+/// RFC 9897 3.2.11: joins of a connection that is closing are ignored.
+#[test]
+fn joins_of_a_connection_that_is_closing_are_ignored() {
+    let mut net = Net::opened();
+    let offer = JoinOffer {
+        address: AddressId(9),
+        connection: net.tunnel().connection_id(),
+        nonce: 5,
+    };
+    let now = net.now;
+    net.tunnel().close(now);
+    let request = net.request(100, 1_009, offer.option());
+    let from = flow(PathId(9), ATTACKER);
+    net.server.receive(now, from, &request, None, Ecn::NotEct);
+    while let Some(out) = net.server.poll_transmit(now) {
+        assert_ne!(out.flow, from, "{:?}", out.packet);
+    }
+}

@@ -1,22 +1,21 @@
 //! How a connection's window follows what is decided, on sockets of this kernel, and how it ends.
 
 use super::*;
+use crate::listener::USUAL_MSS;
 use crate::registry::Registry;
 use crate::relay::upstream::set_receive_buffer;
 use edge::Change;
 use rustix::io::{ioctl_fionbio, ioctl_fionread};
 use std::io::Write as _;
-use units::Bytes;
 
 /// Which the control thread is notified of.
 #[test]
 fn windows_matter_with_a_request_or_more_than_a_segment_of_the_server() {
-    let segment = u64::from(USUAL_MSS);
     for (up, down, matters) in [
         (0, 0, false),
-        (REQUEST - 1, segment, false),
-        (REQUEST, 0, true),
-        (0, segment + 1, true),
+        (63, 1_448, false),
+        (64, 0, true),
+        (0, 1_449, true),
     ] {
         let (flow, _server) = crate::flow::connected();
         let mut connection = Connection::new(Arc::clone(&flow), Instant::ZERO);

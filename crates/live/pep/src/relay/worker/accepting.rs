@@ -150,7 +150,7 @@ impl Worker {
     }
 
     /// How windows are decided, if they are.
-    fn decides(&self) -> Option<&edge::EdgeConfig> {
+    pub(super) fn decides(&self) -> Option<&edge::EdgeConfig> {
         self.config.edge.as_ref().filter(|_| self.notices.is_some())
     }
 

@@ -150,6 +150,35 @@ fn a_whole_server() {
 }
 
 #[test]
+fn addresses_are_announced_and_used() {
+    let parse = |text: &str, role| Config::parse("t.toml", text, role);
+    let text = SERVER.replace("[tun]", "announce = [\"198.51.100.1:6511\"]\n[tun]");
+    let End::Server(server) = parse(&text, Role::Server).expect("valid").end else {
+        panic!("a server");
+    };
+    assert_eq!(server.announce, ["198.51.100.1:6511".parse().expect("one")]);
+    for none in [
+        "0.0.0.0:6511",
+        "224.0.0.1:6511",
+        "255.255.255.255:9",
+        "[ff02::1]:1",
+        "192.0.2.1:0",
+    ] {
+        let text = text.replace("198.51.100.1:6511", none);
+        let error = parse(&text, Role::Server)
+            .expect_err("rejected")
+            .to_string();
+        assert!(error.contains(none), "{error}");
+    }
+    let used = |text: &str| match parse(text, Role::Client).expect("valid").end {
+        End::Client(end) => end.use_announced,
+        End::Server(_) => panic!("a client"),
+    };
+    assert!(!used(CLIENT));
+    assert!(used(&format!("use-announced = true\n{CLIENT}")));
+}
+
+#[test]
 fn faults_name_place_problem_and_what_is_allowed() {
     for (from, to, expected) in [
         (

@@ -1,0 +1,22 @@
+//! Connections of a UE move to another proxy, or come from one (`docs/algorithms/relocation.md`).
+//!
+//! ```text
+//!   source::hand_over -- link --> target::serve
+//!     | freeze, silence             | restore, begin
+//!   workers                       workers
+//! ```
+//!
+//! The protocol is [`relocation`]'s; here are its sockets, those of the connections and those between the proxies.
+
+mod cells;
+pub(crate) mod freeze;
+mod link;
+pub(crate) mod repair;
+mod source;
+mod stats;
+mod target;
+
+pub(crate) use cells::{Cells, follow};
+pub(crate) use source::hand_over;
+pub(crate) use stats::{HandoverStatus, Stats};
+pub(crate) use target::{open, serve};

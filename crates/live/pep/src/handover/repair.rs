@@ -1,0 +1,277 @@
+//! The state of a connection out of the kernel and into it again (`TCP_REPAIR`).
+
+use super::freeze;
+use crate::config::Onward;
+use crate::relay::{canonical, prepare_end};
+use crate::sys::{self, RepairWindow};
+use relocation::{Leg, Outcome, Window};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, bind, connect, getpeername,
+    getsockname, ipproto, recv, send, socket_with, sockopt,
+};
+use socket_options::{get_bytes, get_int, set_bytes, set_int};
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+
+// include/uapi/linux/tcp.h
+const TCP_REPAIR_QUEUE: i32 = 20;
+const TCP_QUEUE_SEQ: i32 = 21;
+const TCP_REPAIR_OPTIONS: i32 = 22;
+const TCP_TIMESTAMP: i32 = 24;
+const NO_QUEUE: i32 = 0;
+const RECV_QUEUE: i32 = 1;
+const SEND_QUEUE: i32 = 2;
+/// Kinds of options (`TCPOPT_MSS` ...).
+const OPTION_MSS: u32 = 2;
+const OPTION_WINDOW: u32 = 3;
+const OPTION_SACK: u32 = 4;
+const OPTION_TIMESTAMP: u32 = 8;
+/// `tcpi_options`.
+const HAS_TIMESTAMPS: u8 = 1;
+const HAS_SACK: u8 = 2;
+const HAS_SCALES: u8 = 4;
+const HAS_ECN: u8 = 8;
+/// `TCP_ESTABLISHED`.
+const ESTABLISHED: u8 = 1;
+/// A first segment of which a part is acknowledged stands whole in the queue, bytes at most.
+const MAX_SEGMENT: usize = 65_536;
+/// Tries to read a connection that changes meanwhile.
+const TRIES: usize = 3;
+/// Buffers are no smaller, bytes.
+const LEAST_BUFFER: u32 = 65_536;
+/// The least that is sent at once where the kernel is short of memory, bytes.
+const MIN_PIECE: usize = 1_024;
+
+/// A leg and what is to be relayed of it.
+#[derive(Debug)]
+pub(crate) struct Saved {
+    /// As the other proxy has it.
+    pub(crate) leg: Leg,
+    /// Received and not read.
+    pub(crate) unread: Vec<u8>,
+    /// Handed to the socket and not sent once.
+    pub(crate) unsent: Vec<u8>,
+}
+
+/// Why a connection stays, as far as its socket knows before anything is changed.
+pub(crate) fn refusal(socket: &OwnedFd) -> Option<Outcome> {
+    let mut info = [0; 8];
+    if get_bytes(socket, libc::SOL_TCP, libc::TCP_INFO, &mut info).is_err() {
+        return Some(Outcome::Unreadable);
+    }
+    match info {
+        [state, ..] if state != ESTABLISHED => Some(Outcome::HalfClosed),
+        [_, _, _, _, _, options, ..] if options & HAS_ECN != 0 => Some(Outcome::Ecn),
+        _ => None,
+    }
+}
+
+/// Reads a frozen connection; it is as it was afterwards.
+///
+/// # Errors
+/// The kernel's, or it changed again and again.
+pub(crate) fn save(socket: &OwnedFd) -> io::Result<Saved> {
+    sys::set_repair(socket, true)?;
+    let saved = (0..TRIES).find_map(|_| read(socket).transpose());
+    // the kernel forgets it with repair mode
+    set_int(socket, libc::SOL_TCP, TCP_REPAIR_QUEUE, NO_QUEUE)?;
+    sys::set_repair(socket, false)?;
+    sockopt::set_socket_reuseaddr(socket, true)?;
+    saved.unwrap_or_else(|| Err(Errno::AGAIN.into()))
+}
+
+/// None if it has changed meanwhile.
+fn read(socket: &OwnedFd) -> io::Result<Option<Saved>> {
+    let queue = |queue| set_int(socket, libc::SOL_TCP, TCP_REPAIR_QUEUE, queue);
+    let number = || get_int(socket, libc::SOL_TCP, TCP_QUEUE_SEQ).map(|n| n as u32);
+    let mut info = [0; 8];
+    get_bytes(socket, libc::SOL_TCP, libc::TCP_INFO, &mut info)?;
+    let (options, scales) = (info[5], info[6]);
+    let scales = match cfg!(target_endian = "little") {
+        true => (scales & 15, scales >> 4),
+        false => (scales >> 4, scales & 15),
+    };
+    let timestamp = get_int(socket, libc::SOL_TCP, TCP_TIMESTAMP)? as u32;
+    let mss = get_int(socket, libc::SOL_TCP, libc::TCP_MAXSEG)? as u32;
+    queue(SEND_QUEUE)?;
+    let unsent = usize::try_from(sys::unsent(socket)?).unwrap_or(usize::MAX);
+    let written = number()?;
+    let queued = sys::unacknowledged(socket)?;
+    let mut sent = peek(socket, queued, MAX_SEGMENT)?;
+    let is_same = number()? == written && sys::unacknowledged(socket)? == queued;
+    queue(RECV_QUEUE)?;
+    let rcv_nxt = number()?;
+    let inq = rustix::io::ioctl_fionread(socket)?;
+    let inq = usize::try_from(inq).unwrap_or(usize::MAX);
+    let unread = peek(socket, inq, 0)?;
+    let window = sys::repair_window(socket)?;
+    let is_same = is_same && number()? == rcv_nxt && unread.len() == inq;
+    queue(NO_QUEUE)?;
+    if !is_same || sent.len() < queued || unsent > queued {
+        return Ok(None);
+    }
+    sent.drain(..sent.len() - queued);
+    let unsent = sent.split_off(queued - unsent);
+    let address = |address: rustix::io::Result<rustix::net::SocketAddrAny>| {
+        let address = SocketAddr::try_from(address?)?;
+        Ok::<_, io::Error>(canonical(address))
+    };
+    let [snd_wl1, snd_wnd, max_window] = window.send;
+    Ok(Some(Saved {
+        leg: Leg {
+            local: address(getsockname(socket))?,
+            remote: address(getpeername(socket).and_then(|a| a.ok_or(Errno::NOTCONN)))?,
+            snd_una: written.wrapping_sub(queued as u32),
+            rcv_nxt,
+            mss,
+            timestamp: (options & HAS_TIMESTAMPS != 0).then_some(timestamp),
+            has_sack: options & HAS_SACK != 0,
+            scales: (options & HAS_SCALES != 0).then_some(scales),
+            window: Window {
+                snd_wl1,
+                snd_wnd,
+                max_window,
+                rcv_wnd: window.rcv_wnd,
+                rcv_wup: window.rcv_wup,
+            },
+            in_flight: sent,
+        },
+        unread,
+        unsent,
+    }))
+}
+
+/// So many bytes of a queue, or as many as there are, with room for more of them.
+fn peek(socket: &OwnedFd, bytes: usize, more: usize) -> io::Result<Vec<u8>> {
+    if bytes == 0 {
+        return Ok(Vec::new());
+    }
+    let mut memory = vec![0; bytes + more];
+    let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+    let (n, _) = recv(socket, memory.as_mut_slice(), flags)?;
+    memory.truncate(n);
+    Ok(memory)
+}
+
+/// A connection in repair mode that takes nothing: it sends nothing, and ends without a packet. One towards a server is
+/// bound and marked as `onward` has it.
+///
+/// # Errors
+/// The kernel's.
+pub(crate) fn restore(leg: &Leg, onward: Option<&Onward>) -> io::Result<OwnedFd> {
+    let is_ipv6 = leg.local.is_ipv6();
+    let family = if is_ipv6 {
+        AddressFamily::INET6
+    } else {
+        AddressFamily::INET
+    };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
+    sys::set_repair(&socket, true)?;
+    freeze::deafen(&socket)?;
+    sys::set_transparent(&socket, is_ipv6)?;
+    sockopt::set_tcp_nodelay(&socket, true)?;
+    prepare_end(&socket)?;
+    if let Some(onward) = onward {
+        if onward.mark != 0 {
+            sys::set_mark(&socket, onward.mark)?;
+        }
+        if let Some(interface) = &onward.interface {
+            sys::bind_to_device(&socket, interface)?;
+        }
+    }
+    // room for all that the peer may send; the kernel takes twice as much, for what it keeps beside it. More would have the
+    // window grow with each transfer
+    let room = leg.window.rcv_wnd.max(LEAST_BUFFER);
+    sockopt::set_socket_recv_buffer_size_force(&socket, room as usize)?;
+    set_send_buffer(&socket, leg.in_flight.len().saturating_mul(2))?;
+    let set = |name, value| set_int(&socket, libc::SOL_TCP, name, value);
+    for (queue, number) in [(RECV_QUEUE, leg.rcv_nxt), (SEND_QUEUE, leg.snd_una)] {
+        set(TCP_REPAIR_QUEUE, queue)?;
+        set(TCP_QUEUE_SEQ, number as i32)?;
+    }
+    bind(&socket, &leg.local)?;
+    connect(&socket, &leg.remote)?;
+    set_bytes(
+        &socket,
+        libc::SOL_TCP,
+        TCP_REPAIR_OPTIONS,
+        &option_words(leg),
+    )?;
+    if let Some(timestamp) = leg.timestamp {
+        set(TCP_TIMESTAMP, timestamp as i32)?;
+    }
+    set(TCP_REPAIR_QUEUE, SEND_QUEUE)?;
+    fill(&socket, &leg.in_flight)?;
+    set(TCP_REPAIR_QUEUE, NO_QUEUE)?;
+    // grows again as the connection does
+    set_send_buffer(&socket, 0)?;
+    let window = &leg.window;
+    let window = RepairWindow {
+        send: [window.snd_wl1, window.snd_wnd, window.max_window],
+        rcv_wnd: window.rcv_wnd,
+        rcv_wup: window.rcv_wup,
+    };
+    sys::set_repair_window(&socket, window)?;
+    Ok(socket)
+}
+
+fn set_send_buffer(socket: &OwnedFd, bytes: usize) -> io::Result<()> {
+    let bytes = i32::try_from(bytes).unwrap_or(i32::MAX / 2);
+    let bytes = bytes.max(LEAST_BUFFER as i32);
+    set_int(socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, bytes)
+}
+
+/// An array of `struct tcp_repair_opt`: kind and value.
+fn option_words(leg: &Leg) -> Vec<u8> {
+    let mut pairs = vec![(OPTION_MSS, leg.mss)];
+    if let Some((snd, rcv)) = leg.scales {
+        pairs.push((OPTION_WINDOW, u32::from(snd) | u32::from(rcv) << 16));
+    }
+    if leg.has_sack {
+        pairs.push((OPTION_SACK, 0));
+    }
+    if leg.timestamp.is_some() {
+        pairs.push((OPTION_TIMESTAMP, 0));
+    }
+    let words = pairs.into_iter().flat_map(|(kind, value)| [kind, value]);
+    words.flat_map(u32::to_ne_bytes).collect()
+}
+
+/// Into the queue of what was sent; in smaller pieces where the kernel is short of memory.
+fn fill(socket: &OwnedFd, mut bytes: &[u8]) -> io::Result<()> {
+    let mut piece = MAX_SEGMENT;
+    while !bytes.is_empty() {
+        let most = piece.min(bytes.len());
+        match send(
+            socket,
+            &bytes[..most],
+            SendFlags::DONTWAIT | SendFlags::NOSIGNAL,
+        ) {
+            Ok(n) => bytes = &bytes[n..],
+            Err(Errno::NOBUFS | Errno::NOMEM) if piece > MIN_PIECE => piece /= 2,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// Has a restored connection live: its peer is shown its window, and acknowledges what it has. `is_locked`: its receive
+/// buffer stays as it is.
+///
+/// # Errors
+/// The kernel's.
+pub(crate) fn begin(socket: &OwnedFd, is_locked: bool) -> io::Result<()> {
+    // include/uapi/asm-generic/socket.h, include/net/sock.h
+    const SO_BUF_LOCK: i32 = 72;
+    const RCVBUF_LOCK: i32 = 2;
+    let locks = if is_locked { RCVBUF_LOCK } else { 0 };
+    // before Linux 5.14 both stay as large as they are
+    let _ = set_int(socket, libc::SOL_SOCKET, SO_BUF_LOCK, locks);
+    freeze::hear(socket)?;
+    sys::send_window_probe(socket)?;
+    sockopt::set_socket_reuseaddr(socket, true)?;
+    Ok(())
+}

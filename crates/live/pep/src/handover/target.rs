@@ -1,0 +1,276 @@
+//! The side that is to have the connections.
+
+use super::link::Link;
+use super::repair;
+use crate::config::{Config, Handover, Interception};
+use crate::daemon::Core;
+use crate::error::PepError;
+use crate::privileges::User;
+use crate::relay::{Adopted, Moving, WorkerCommand};
+use daemon::Seats;
+use relocation::{Flow, Message, Outcome, Target, TargetEvent, TargetStep};
+use std::io::Write;
+use std::net::{IpAddr, SocketAddr};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Transfers to here at a time.
+const MAX_TRANSFERS: usize = 8;
+/// Only the user that the proxy runs as may connect, and root.
+const MODE: u32 = 0o600;
+
+/// Where other proxies connect to.
+#[derive(Debug)]
+pub(crate) struct Opened(UnixListener);
+
+/// Opens the socket, in the place of one that may be there.
+///
+/// # Errors
+/// The system's.
+pub(crate) fn open(config: &Config, user: Option<&User>) -> Result<Option<Opened>, PepError> {
+    let Some(path) = config.handover.as_ref().and_then(|of| of.listen.as_ref()) else {
+        return Ok(None);
+    };
+    let bind = || {
+        if let Some(folder) = path.parent().filter(|folder| !folder.exists()) {
+            std::fs::create_dir_all(folder)?;
+            user.map_or(Ok(()), |user| user.own(folder))?;
+        }
+        let _ = std::fs::remove_file(path);
+        let listener = UnixListener::bind(path)?;
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(MODE))?;
+        user.map_or(Ok(()), |user| user.own(path))?;
+        Ok(Opened(listener))
+    };
+    bind().map(Some).map_err(|error: std::io::Error| {
+        let what = format!("[handover]: cannot listen at {}", path.display());
+        PepError::system(what, error)
+    })
+}
+
+/// Takes connections over until the process ends.
+pub(crate) fn serve(core: &Arc<Core>, listener: &Opened) {
+    let seats = Seats::new(MAX_TRANSFERS);
+    for stream in listener.0.incoming() {
+        let Ok(stream) = stream else {
+            // no descriptor, for example
+            std::thread::sleep(Duration::from_millis(100));
+            continue;
+        };
+        let Some(seat) = seats.take() else {
+            continue;
+        };
+        let core = Arc::clone(core);
+        let thread = std::thread::Builder::new().name("taking-over".to_owned());
+        let spawned = thread.spawn(move || {
+            let _seat = seat;
+            take_over(&core, stream);
+        });
+        if let Err(error) = spawned {
+            tracing::warn!(%error, "no thread to take connections over");
+        }
+    }
+}
+
+/// A transfer to here.
+struct Transfer<'a> {
+    core: &'a Core,
+    config: Arc<Config>,
+    side: Target,
+    ue: IpAddr,
+    outcomes: Vec<Outcome>,
+    restored: Vec<Adopted>,
+    stay: Vec<(SocketAddr, SocketAddr)>,
+}
+
+fn take_over(core: &Core, stream: UnixStream) {
+    let config = core.shared.config();
+    let Some(of) = &config.handover else { return };
+    let timeout = Duration::from_nanos(of.timeout.as_nanos());
+    let mut link = Link::new(stream, timeout);
+    let Ok(Message::Offer { ue, flows }) = link.receive() else {
+        return;
+    };
+    let ue = ue.to_canonical();
+    let under_way = core.shared.handover.begin(ue);
+    let refused = match &under_way {
+        None => Some(Outcome::Busy),
+        Some(_) => refusal(core, &config, ue, flows as usize),
+    };
+    if let Some(why) = refused {
+        let _ = link.send(&Message::Refuse(why));
+        return;
+    }
+    let mut transfer = Transfer {
+        core,
+        side: Target::default(),
+        ue,
+        outcomes: Vec::new(),
+        restored: Vec::new(),
+        stay: Vec::new(),
+        config: Arc::clone(&config),
+    };
+    let mut event = TargetEvent::Offered;
+    let mut flow = None;
+    loop {
+        let sent = match transfer.side.on(event) {
+            TargetStep::Accept => link.send(&Message::Accept),
+            TargetStep::Restore => {
+                if let Some(flow) = flow.take() {
+                    transfer.restore(flow);
+                }
+                Ok(())
+            }
+            TargetStep::Report => link.send(&Message::Ready(transfer.outcomes.clone())),
+            TargetStep::Adopt => {
+                transfer.adopt();
+                let _ = link.send(&Message::Done);
+                transfer.route(of);
+                return;
+            }
+            TargetStep::Discard => {
+                tracing::warn!(%ue, "connections that were to come stay where they are");
+                core.shared.handover.on_aborted();
+                let _ = link.send(&Message::Abort);
+                return;
+            }
+            TargetStep::End => return,
+        };
+        event = match sent.and_then(|()| link.receive()) {
+            Ok(Message::Flow(one)) => {
+                flow = Some(one);
+                TargetEvent::Flow
+            }
+            Ok(Message::End { stay }) => {
+                transfer.stay = stay;
+                TargetEvent::All
+            }
+            Ok(Message::Commit) => TargetEvent::Commit,
+            Ok(_) | Err(_) => TargetEvent::Lost,
+        };
+    }
+}
+
+/// Why nothing of this UE is taken.
+fn refusal(core: &Core, config: &Config, ue: IpAddr, flows: usize) -> Option<Outcome> {
+    let Interception::Transparent(transparent) = &config.interception else {
+        return Some(Outcome::ForeignUe);
+    };
+    if !transparent.ue_prefixes.iter().any(|p| p.contains(ue)) {
+        return Some(Outcome::ForeignUe);
+    }
+    let (shared, limits) = (&core.shared, &config.limits);
+    let is_draining = shared
+        .is_draining
+        .load(std::sync::atomic::Ordering::Relaxed);
+    let in_all = shared.registry.connections().saturating_add(flows);
+    let is_full = in_all > limits.connections || flows > limits.connections_per_ue;
+    (is_draining || is_full).then_some(Outcome::NoRoom)
+}
+
+impl Transfer<'_> {
+    fn restore(&mut self, flow: Box<Flow>) {
+        let outcome = if flow.client.ip() != self.ue {
+            Outcome::ForeignUe
+        } else if self.payload() + flow.payload() > self.config.limits.memory_per_ue.get() as usize
+            || self.outcomes.len() >= self.config.limits.connections_per_ue
+        {
+            Outcome::NoRoom
+        } else {
+            match self.sockets(&flow) {
+                Ok((ran, wan)) => {
+                    self.restored.push(Adopted { flow, ran, wan });
+                    Outcome::Moved
+                }
+                Err(error) => {
+                    tracing::warn!(
+                        client = %flow.client, server = %flow.server, %error,
+                        "a connection cannot be restored"
+                    );
+                    Outcome::NotRestored
+                }
+            }
+        };
+        if outcome != Outcome::Moved {
+            self.core.shared.handover.on_refused(outcome);
+        }
+        self.outcomes.push(outcome);
+    }
+
+    fn payload(&self) -> usize {
+        self.restored.iter().map(|one| one.flow.payload()).sum()
+    }
+
+    fn sockets(
+        &self,
+        flow: &Flow,
+    ) -> std::io::Result<(std::os::fd::OwnedFd, std::os::fd::OwnedFd)> {
+        let ran = repair::restore(&flow.ran, None)?;
+        Ok((ran, repair::restore(&flow.wan, Some(&self.config.onward))?))
+    }
+
+    /// The connections live here.
+    fn adopt(&mut self) {
+        let restored = std::mem::take(&mut self.restored);
+        let number = restored.len();
+        let alive: Vec<Adopted> = restored
+            .into_iter()
+            .filter(|one| {
+                let begun =
+                    repair::begin(&one.ran, false).and_then(|()| repair::begin(&one.wan, true));
+                if let Err(error) = &begun {
+                    tracing::warn!(client = %one.flow.client, %error, "a connection ends");
+                }
+                begun.is_ok()
+            })
+            .collect();
+        self.core.shared.handover.on_reset(number - alive.len());
+        self.core.shared.handover.on_adopted(alive.len());
+        tracing::info!(ue = %self.ue, connections = alive.len(), "connections taken over");
+        let workers = self.core.workers();
+        let mut parts: Vec<Vec<Adopted>> = workers.iter().map(|_| Vec::new()).collect();
+        for (i, one) in alive.into_iter().enumerate() {
+            let at = i % parts.len().max(1);
+            if let Some(part) = parts.get_mut(at) {
+                part.push(one);
+            }
+        }
+        for (worker, part) in workers.iter().zip(parts) {
+            if !part.is_empty() {
+                worker.send(WorkerCommand::Moving(Moving::Adopt(part)));
+            }
+        }
+    }
+
+    /// Has the operator's network send the UE's packets here.
+    fn route(&self, of: &Handover) {
+        if let Some(hook) = &of.route_hook
+            && let Err(error) = self.run_hook(hook)
+        {
+            tracing::error!(hook = %hook.display(), ue = %self.ue, %error, "the route is not changed");
+        }
+    }
+
+    fn run_hook(&self, hook: &Path) -> std::io::Result<()> {
+        let mut child = Command::new(hook)
+            .arg(self.ue.to_string())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()?;
+        if let Some(mut stdin) = child.stdin.take() {
+            let lines = self.stay.iter();
+            let lines = lines.map(|(client, server)| format!("stays {client} {server}\n"));
+            // a program that reads nothing is as good
+            let _ = stdin.write_all(lines.collect::<String>().as_bytes());
+        }
+        let status = child.wait()?;
+        match status.success() {
+            true => Ok(()),
+            false => Err(std::io::Error::other(status.to_string())),
+        }
+    }
+}

@@ -1,0 +1,468 @@
+//! Connections move from one proxy to another, and nothing is reset or lost.
+
+use crate::Test;
+use crate::support::daemon::{Daemon, TRANSPARENT};
+use crate::support::radio::{Radio, wide_open};
+use crate::support::traffic::{accept, connect, listen};
+use crate::support::two::Two;
+use crate::support::{client, server};
+use relocation::Message;
+use rnis::CellId;
+use rustix::process::Signal;
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread::JoinHandle;
+use testing::{assert_pattern, pattern, wait_until};
+
+pub const TESTS: &[Test] = &[
+    ("ten_transfers_lose_no_byte", ten_transfers_lose_no_byte),
+    (
+        "ten_transfers_without_timestamps_and_scales",
+        ten_transfers_without_timestamps_and_scales,
+    ),
+    (
+        "what_is_half_closed_stays_and_goes_on",
+        what_is_half_closed_stays_and_goes_on,
+    ),
+    (
+        "what_waits_for_a_reader_moves_too",
+        what_waits_for_a_reader_moves_too,
+    ),
+    (
+        "a_proxy_that_dies_in_a_transfer_leaves_no_connection_hanging",
+        a_proxy_that_dies_in_a_transfer_leaves_no_connection_hanging,
+    ),
+    (
+        "a_ue_that_changes_its_cell_takes_its_connections_along",
+        a_ue_that_changes_its_cell_takes_its_connections_along,
+    ),
+    (
+        "a_transfer_that_is_refused_changes_nothing",
+        a_transfer_that_is_refused_changes_nothing,
+    ),
+];
+
+/// Has a proxy hand the client's connections over.
+fn hand_over(from: &Daemon, is_ipv6: bool) -> Value {
+    let socket = from.path("pep.sock");
+    let report = pep::move_connections(&socket, client(is_ipv6), "other");
+    let report = report.unwrap_or_else(|error| panic!("{error}"));
+    eprintln!("{report}");
+    report
+}
+
+/// Payload on its way until it is stopped.
+struct Transfer {
+    stop: Arc<AtomicBool>,
+    received: Arc<AtomicU64>,
+    sender: JoinHandle<u64>,
+    receiver: JoinHandle<u64>,
+}
+
+impl Transfer {
+    fn start(mut from: TcpStream, mut to: TcpStream) -> Self {
+        let (stop, received) = (Arc::<AtomicBool>::default(), Arc::<AtomicU64>::default());
+        let (stopped, count) = (Arc::clone(&stop), Arc::clone(&received));
+        let sender = std::thread::spawn(move || {
+            let mut sent = 0;
+            while !stopped.load(Relaxed) {
+                from.write_all(&pattern(sent, 16_384)).expect("no reset");
+                sent += 16_384;
+            }
+            from.shutdown(Shutdown::Write).expect("shut");
+            sent as u64
+        });
+        let receiver = std::thread::spawn(move || {
+            let (mut buffer, mut at) = (vec![0; 65_536], 0);
+            loop {
+                let n = to.read(&mut buffer).expect("no reset");
+                if n == 0 {
+                    return at as u64;
+                }
+                assert_pattern(at, &buffer[..n]);
+                at += n;
+                count.store(at as u64, Relaxed);
+            }
+        });
+        Self {
+            stop,
+            received,
+            sender,
+            receiver,
+        }
+    }
+
+    fn wait_for_more(&self) {
+        let had = self.received.load(Relaxed);
+        wait_until("data flows", || self.received.load(Relaxed) > had + 200_000);
+    }
+
+    fn finish(self) {
+        self.stop.store(true, Relaxed);
+        let sent = self.sender.join().expect("no reset");
+        assert_eq!(self.receiver.join().expect("no reset"), sent);
+    }
+}
+
+fn ten_transfers(two: &Two, is_ipv6: bool) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = [folder.path().join("first"), folder.path().join("second")];
+    let daemons = [0, 1].map(|i| two.proxy(i, &at[i], &at[1 - i], ""));
+    let address = SocketAddr::new(server(is_ipv6), 5_201);
+    let listener = listen(&two.server, address);
+    let pair = || {
+        let near = connect(&two.client, address).expect("connected");
+        (near, accept(&listener).0)
+    };
+    let ((down_to, down_from), (up_from, up_to)) = (pair(), pair());
+    let keep = [&down_to, &up_from].map(|s| s.try_clone().expect("a copy"));
+    let transfers = [
+        Transfer::start(down_from, down_to),
+        Transfer::start(up_from, up_to),
+    ];
+    for n in 0..10 {
+        transfers.iter().for_each(Transfer::wait_for_more);
+        let (from, to) = (&daemons[n % 2], &daemons[(n + 1) % 2]);
+        let report = hand_over(from, is_ipv6);
+        assert_eq!(report["moved"], 2, "{report}");
+        assert_eq!(report["stay"], serde_json::json!({}));
+        two.route((n + 1) % 2);
+        assert_eq!(to.status()["connections"], 2);
+    }
+    transfers.iter().for_each(Transfer::wait_for_more);
+    transfers.into_iter().for_each(Transfer::finish);
+    drop(keep);
+    for daemon in &daemons {
+        let status = daemon.status();
+        assert_eq!(status["handover"]["moved"], 10, "{status}");
+        assert_eq!(status["handover"]["adopted"], 10, "{status}");
+        assert_eq!(status["handover"]["aborted"], 0, "{status}");
+        assert_eq!(status["counters"]["resets"], 0, "{status}");
+    }
+}
+
+fn ten_transfers_lose_no_byte() {
+    let Some(two) = Two::try_new("ten_transfers_lose_no_byte") else {
+        return;
+    };
+    for is_ipv6 in [false, true] {
+        two.route(0);
+        ten_transfers(&two, is_ipv6);
+    }
+}
+
+fn ten_transfers_without_timestamps_and_scales() {
+    let Some(two) = Two::try_new("ten_transfers_without_timestamps_and_scales") else {
+        return;
+    };
+    for host in [&two.client, &two.server] {
+        host.sh("sysctl -qw net.ipv4.tcp_timestamps=0 net.ipv4.tcp_window_scaling=0");
+    }
+    ten_transfers(&two, false);
+}
+
+fn what_is_half_closed_stays_and_goes_on() {
+    let Some(two) = Two::try_new("what_is_half_closed_stays_and_goes_on") else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = [folder.path().join("first"), folder.path().join("second")];
+    let hook = folder.path().join("hook");
+    let seen = folder.path().join("seen");
+    let script = format!(
+        "#!/bin/sh\n{{ echo \"$1\"; cat; }} > {0}.new && mv {0}.new {0}\n",
+        seen.display()
+    );
+    std::fs::write(&hook, script).expect("written");
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).expect("set");
+    let first = two.proxy(0, &at[0], &at[1], "");
+    let hook = format!("route-hook = \"{}\"", hook.display());
+    let second = two.proxy(1, &at[1], &at[0], &hook);
+    let address = SocketAddr::new(server(false), 5_201);
+    let listener = listen(&two.server, address);
+    let pair = || {
+        let near = connect(&two.client, address).expect("connected");
+        (near, accept(&listener).0)
+    };
+    let ((near, mut far), mut whole) = (pair(), pair());
+    near.shutdown(Shutdown::Write).expect("shut");
+    assert_eq!(far.read(&mut [0]).expect("the end"), 0);
+    let report = hand_over(&first, false);
+    assert_eq!(report["moved"], 1, "{report}");
+    assert_eq!(report["stay"]["half_closed"], 1, "{report}");
+    wait_until("the route is to be changed", || seen.exists());
+    let port = near.local_addr().expect("an address").port();
+    let expected = format!("10.45.0.2\nstays 10.45.0.2:{port} 10.99.0.2:5201\n");
+    assert_eq!(std::fs::read_to_string(&seen).expect("written"), expected);
+    two.route_port(port, 0);
+    two.route(1);
+    echo(&mut whole.0, &mut whole.1).expect("the one that moved goes on");
+    far.write_all(&pattern(0, 100_000)).expect("sent");
+    drop(far);
+    let mut got = Vec::new();
+    (&near).read_to_end(&mut got).expect("no reset");
+    assert_eq!(got.len(), 100_000);
+    assert_pattern(0, &got);
+    assert_eq!(first.count("finished"), 1);
+    assert_eq!(second.status()["connections"], 1);
+}
+
+/// A word there and back.
+fn echo(near: &mut TcpStream, far: &mut TcpStream) -> std::io::Result<()> {
+    let (near, far) = (&*near, &*far);
+    for (mut from, mut to) in [(near, far), (far, near)] {
+        let mut got = [0; 5];
+        from.write_all(b"hello")?;
+        to.read_exact(&mut got)?;
+        assert_eq!(&got, b"hello");
+    }
+    Ok(())
+}
+
+/// All queues are full in both directions: in sockets, in pipes, and what the first proxy brought along.
+fn what_waits_for_a_reader_moves_too() {
+    let Some(two) = Two::try_new("what_waits_for_a_reader_moves_too") else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = [folder.path().join("first"), folder.path().join("second")];
+    let daemons = [0, 1].map(|i| two.proxy(i, &at[i], &at[1 - i], ""));
+    let address = SocketAddr::new(server(false), 5_201);
+    let listener = listen(&two.server, address);
+    let near = connect(&two.client, address).expect("connected");
+    let (far, _) = accept(&listener);
+    let senders = [&near, &far].map(|stream| {
+        let mut stream = stream.try_clone().expect("a copy");
+        std::thread::spawn(move || {
+            let sent = 40_000_000;
+            for at in (0..sent).step_by(100_000) {
+                stream.write_all(&pattern(at, 100_000)).expect("no reset");
+            }
+            stream.shutdown(Shutdown::Write).expect("shut");
+        })
+    });
+    daemons[0].wait_until("pipes are full", || {
+        daemons[0].status()["waiting_bytes"].as_u64() > Some(1_000_000)
+    });
+    for n in 0..3 {
+        let report = hand_over(&daemons[n % 2], false);
+        assert_eq!(report["moved"], 1, "{report}");
+        assert!(
+            report["payload_bytes"].as_u64() > Some(1_000_000),
+            "{report}"
+        );
+        two.route((n + 1) % 2);
+    }
+    let receivers = [near, far].map(|mut stream| {
+        std::thread::spawn(move || {
+            let mut got = Vec::new();
+            stream.read_to_end(&mut got).expect("no reset");
+            got
+        })
+    });
+    for receiver in receivers {
+        let got = receiver.join().expect("no reset");
+        assert_eq!(got.len(), 40_000_000);
+        for at in (0..got.len()).step_by(100_000) {
+            assert_pattern(at, &got[at..at + 100_000]);
+        }
+    }
+    senders
+        .into_iter()
+        .for_each(|s| s.join().expect("no reset"));
+}
+
+/// The messages of a transfer of one connection, by whether they go to the target.
+const MESSAGES: [(&str, bool); 7] = [
+    ("Offer", true),
+    ("Accept", false),
+    ("Flow", true),
+    ("End", true),
+    ("Ready", false),
+    ("Commit", true),
+    ("Done", false),
+];
+
+/// A message as it comes.
+fn take(from: &mut UnixStream) -> std::io::Result<Vec<u8>> {
+    let mut bytes = vec![0; 4];
+    from.read_exact(&mut bytes)?;
+    let length = u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]) as usize;
+    bytes.resize(4 + length, 0);
+    from.read_exact(&mut bytes[4..])?;
+    Ok(bytes)
+}
+
+/// Passes messages between both proxies on until that of this number has been sent, which `at` is given with.
+fn pass(between: &Path, target: &Path, number: usize, at: impl FnOnce(&mut UnixStream, &[u8])) {
+    let listener = UnixListener::bind(between).expect("a socket");
+    let (mut source, _) = listener.accept().expect("a transfer");
+    let mut target = UnixStream::connect(target).expect("it listens");
+    for (n, (name, is_to_target)) in MESSAGES.iter().enumerate() {
+        let (from, to) = match is_to_target {
+            true => (&mut source, &mut target),
+            false => (&mut target, &mut source),
+        };
+        let message = take(from).expect("a message");
+        let decoded = Message::decode(&message[4..]).expect("a message");
+        assert!(format!("{decoded:?}").starts_with(name), "{decoded:?}");
+        if n == number {
+            at(to, &message);
+            return;
+        }
+        to.write_all(&message).expect("passed on");
+    }
+}
+
+/// Of which both ends see that it is over.
+fn assert_reset(streams: [&mut TcpStream; 2]) {
+    for stream in streams {
+        let read = stream.read(&mut [0]);
+        let error = read.expect_err("a reset");
+        assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset, "{error}");
+    }
+}
+
+fn a_proxy_that_dies_in_a_transfer_leaves_no_connection_hanging() {
+    let name = "a_proxy_that_dies_in_a_transfer_leaves_no_connection_hanging";
+    let Some(two) = Two::try_new(name) else {
+        return;
+    };
+    for (number, (message, is_to_target)) in MESSAGES.iter().enumerate() {
+        for dies in 0..2 {
+            eprintln!("proxy {dies} dies as {message} is on its way");
+            two.route(0);
+            let folder = tempfile::tempdir().expect("a folder");
+            let path = |name: &str| folder.path().join(name);
+            let first = two.proxy(0, &path("first"), &path("between"), "");
+            let second = two.proxy(1, &path("second"), &path("first"), "");
+            let address = SocketAddr::new(server(false), 5_201);
+            let listener = listen(&two.server, address);
+            let mut near = connect(&two.client, address).expect("connected");
+            let (mut far, _) = accept(&listener);
+            echo(&mut near, &mut far).expect("it works");
+            let socket = first.path("pep.sock");
+            let (between, second_at) = (path("between"), path("second"));
+            let kills = [&first, &second];
+            std::thread::scope(|scope| {
+                let passing = scope.spawn(move || {
+                    pass(&between, &second_at, number, |to, bytes| {
+                        kills[dies].signal(Signal::KILL);
+                        wait_for_death(kills[dies]);
+                        // what a process has sent arrives although it is dead
+                        if *is_to_target && dies == 0 || !is_to_target && dies == 1 {
+                            let _ = to.write_all(bytes);
+                        }
+                    });
+                });
+                wait_until("the transfer can begin", || path("between").exists());
+                let moved = pep::move_connections(&socket, client(false), "other");
+                passing.join().expect("no panic");
+                let is_through = number == 6 && dies == 1;
+                assert_eq!(moved.is_ok(), is_through, "{moved:?}");
+            });
+            // a proxy that has got Ready cannot know how far the other has come
+            let is_committed = number >= 5 - dies;
+            match (dies, is_committed) {
+                // the second has it, or its kernel has reset it, as it died
+                (0, true) => {
+                    two.route(1);
+                    echo(&mut near, &mut far).expect("it lives where it was moved to");
+                }
+                (0, false) | (_, true) => assert_reset([&mut near, &mut far]),
+                (_, false) => echo(&mut near, &mut far).expect("it stays"),
+            }
+        }
+    }
+}
+
+fn wait_for_death(daemon: &Daemon) {
+    let stat = format!("/proc/{}/stat", daemon.child.id());
+    wait_until("it is dead", || {
+        let text = std::fs::read_to_string(&stat).unwrap_or_default();
+        text.is_empty() || text.contains(") Z ")
+    });
+}
+
+fn a_ue_that_changes_its_cell_takes_its_connections_along() {
+    let Some(two) = Two::try_new("a_ue_that_changes_its_cell_takes_its_connections_along") else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    let cell = Arc::new(AtomicU64::new(1));
+    let now = Arc::clone(&cell);
+    let radio = Radio::start(&path("radio"), move |seq, at| {
+        let mut report = wide_open(&[client(false)], seq, at);
+        report.cell.id = CellId(now.load(Relaxed) as u32);
+        report
+    });
+    let first = format!(
+        "{TRANSPARENT}\n[reports]\nsource = \"unix:{}\"\n[[handover.peer]]\nname = \"other\"\n\
+         address = \"unix:{}\"\ncells = [\"2\"]\n",
+        path("radio").display(),
+        path("second").display()
+    );
+    let first = Daemon::start(&two.proxies[0], &first);
+    let second = two.proxy(1, &path("second"), &path("first"), "");
+    let address = SocketAddr::new(server(false), 5_201);
+    let listener = listen(&two.server, address);
+    let mut near = connect(&two.client, address).expect("connected");
+    let (mut far, _) = accept(&listener);
+    echo(&mut near, &mut far).expect("it works");
+    assert_eq!(second.status()["connections"], 0);
+    cell.store(2, Relaxed);
+    wait_until("the connection has moved", || {
+        second.status()["connections"] == 1 && first.status()["connections"] == 0
+    });
+    two.route(1);
+    echo(&mut near, &mut far).expect("it goes on");
+    drop(radio);
+}
+
+fn a_transfer_that_is_refused_changes_nothing() {
+    let Some(two) = Two::try_new("a_transfer_that_is_refused_changes_nothing") else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = [folder.path().join("first"), folder.path().join("second")];
+    let first = two.proxy(0, &at[0], &at[1], "");
+    let address = SocketAddr::new(server(false), 5_201);
+    let listener = listen(&two.server, address);
+    let mut near = connect(&two.client, address).expect("connected");
+    let (mut far, _) = accept(&listener);
+    let socket = first.path("pep.sock");
+    let error = |to: &str| {
+        let moved = pep::move_connections(&socket, client(false), to);
+        moved.expect_err("refused").to_string()
+    };
+    assert!(error("nobody").contains("no peer \"nobody\", but other"));
+    assert!(error("other").contains("second"), "nobody listens there");
+    let more = "[limits]\nconnections = 1000\nconnections-per-ue = 1\n";
+    let second = two.proxy(1, &at[1], &at[0], more);
+    let mut more = connect(&two.client, address).expect("connected");
+    let (mut more_far, _) = accept(&listener);
+    assert!(error("other").contains("no_room"));
+    // what is no message ends a conversation and nothing else
+    let mut garbage = UnixStream::connect(&at[1]).expect("it listens");
+    garbage.write_all(&[0, 0, 0, 1, 77]).expect("sent");
+    assert_eq!(garbage.read(&mut [0]).expect("the end"), 0);
+    let offer = Message::Offer {
+        ue: [192, 0, 2, 1].into(),
+        flows: 1,
+    };
+    let mut foreign = UnixStream::connect(&at[1]).expect("it listens");
+    foreign.write_all(&offer.encode()).expect("sent");
+    let answer = take(&mut foreign).expect("an answer");
+    let refused = Message::Refuse(relocation::Outcome::ForeignUe);
+    assert_eq!(Message::decode(&answer[4..]), Ok(refused));
+    echo(&mut near, &mut far).expect("it goes on");
+    echo(&mut more, &mut more_far).expect("it goes on");
+    assert_eq!(second.status()["handover"]["adopted"], 0);
+}
