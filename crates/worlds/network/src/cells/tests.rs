@@ -21,11 +21,11 @@ impl Packet for P {
 
 /// A user goes past two cells within 1.5 s; its bearer is of this mode.
 fn experiment(rlc: &str, handover: &str) -> Experiment {
-    experiment_with(rlc, handover, "")
+    experiment_with(rlc, handover, ("", ""))
 }
 
-/// The same; the cell that it begins in has these keys too.
-fn experiment_with(rlc: &str, handover: &str, west: &str) -> Experiment {
+/// The same; the cell that it begins in and the one that it goes to have these keys too.
+fn experiment_with(rlc: &str, handover: &str, (west, east): (&str, &str)) -> Experiment {
     let cell = |name: &str, x: u32, keys: &str| {
         format!(
             "[[cell]]\n{keys}name = \"{name}\"\nrat = \"nr\"\nfrequency = \"3.5 GHz\"\nbandwidth = \"10 MHz\"\n\
@@ -33,13 +33,13 @@ fn experiment_with(rlc: &str, handover: &str, west: &str) -> Experiment {
         )
     };
     let text = format!(
-        "duration = \"3 s\"\n[path]\nrtt = \"40 ms\"\n[flow.bulk]\napp = {{ kind = \"bulk\", size = \"1 MB\" }}\n\
+        "duration = \"6 s\"\n[path]\nrtt = \"40 ms\"\n[flow.bulk]\napp = {{ kind = \"bulk\", size = \"1 MB\" }}\n\
          {}{}[handover]\ntime-to-trigger = \"20 ms\"\nmeasurement-period = \"20 ms\"\nfilter-coefficient = 0\n{handover}\n\
          [ue.phone]\nchannel = {{ kind = \"moving\", path-loss = \"umi-street-canyon\", sight = \"los\" }}\n\
          mobility = {{ kind = \"line\", from = [\"10 m\", \"0 m\"], towards = [\"100 m\", \"0 m\"], speed = \"300 km/h\" }}\n\
          [[ue.phone.bearer]]\nrlc = \"{rlc}\"\ndownlink-buffer = \"unlimited\"\nuplink-buffer = \"unlimited\"\n",
         cell("west", 0, west),
-        cell("east", 100, "")
+        cell("east", 100, east)
     );
     let mut points = load_str(&text, &Overrides::default()).expect("valid");
     points.remove(0).experiment
@@ -52,7 +52,7 @@ struct Outcome {
     left: usize,
 }
 
-/// A packet each way every `interval` for 1.5 s, then as long as it takes.
+/// A packet each way every `interval` for 1.5 s, then as long as it takes, which with a failed radio link is more than a second.
 fn run(experiment: &Experiment, interval: Duration, seed: u64) -> Outcome {
     let spec = experiment.cells.as_ref().expect("several cells");
     let mut cells: Cells<P> = Cells::new(
@@ -67,7 +67,7 @@ fn run(experiment: &Experiment, interval: Duration, seed: u64) -> Outcome {
     let (mut next, mut sent) = (Instant::ZERO, 0);
     let (last, end) = (
         Instant::ZERO + Duration::from_millis(1_500),
-        Instant::ZERO + Duration::from_millis(2_900),
+        Instant::ZERO + Duration::from_millis(5_900),
     );
     let (mut delivered, mut dropped) = ([Vec::new(), Vec::new()], Vec::new());
     loop {
@@ -98,8 +98,10 @@ fn run(experiment: &Experiment, interval: Duration, seed: u64) -> Outcome {
         let missing = all.iter().filter(|n| of.binary_search(n).is_err());
         assert!(
             missing.clone().all(|n| dropped.contains(n)),
-            "{direction:?}: {:?}",
-            missing.collect::<Vec<_>>()
+            "{direction:?}: {:?}; {} are between cells; {:?}",
+            missing.collect::<Vec<_>>(),
+            cells.between_cells(),
+            cells.results
         );
     }
     assert_eq!(
@@ -180,7 +182,7 @@ proptest! {
             "t310 = \"{t310} ms\"\ncell-selection = \"{selection} ms\"\nreestablishment = \"{access} ms\"\n\
              path-switch = \"{switch} ms\"\nforwarding-delay = \"{forwarding} ms\""
         );
-        let experiment = experiment_with("am", &handover, OFF);
+        let experiment = experiment_with("am", &handover, (OFF, ""));
         let out = run(&experiment, Duration::from_micros(interval), seed);
         let first = &out.handovers[0];
         prop_assert_eq!(first.failure, Some(FailureKind::TooLate));
@@ -198,7 +200,7 @@ proptest! {
 fn without_the_context_what_waited_for_the_user_is_lost_and_nothing_else() {
     let keys = "t310 = \"100 ms\"\ncontext-fetch = false";
     let out = run(
-        &experiment_with("am", keys, OFF),
+        &experiment_with("am", keys, (OFF, "")),
         Duration::from_millis(1),
         7,
     );
@@ -213,33 +215,43 @@ fn without_the_context_what_waited_for_the_user_is_lost_and_nothing_else() {
     assert_eq!((first.forwarded, out.left), (0, 0));
 }
 
+/// The cell that the user goes to is on from 1 s on only: until then there is none but the first.
+const LATE: &str = "off-at = \"0 s\"\non-at = \"1 s\"\n";
+
 #[test]
 fn a_cell_that_is_on_again_within_t311_takes_its_user_back_without_loss() {
-    // no other cell is near: the user stays with the one that it had
-    let keys = "t310 = \"100 ms\"\nq-in = \"20 dB\"\nq-out = \"-8 dB\"";
     let west = format!("{OFF}on-at = \"450 ms\"\n");
     let out = run(
-        &experiment_with("am", keys, &west),
+        &experiment_with("am", "t310 = \"100 ms\"", (&west, LATE)),
         Duration::from_millis(1),
         7,
     );
     let first = &out.handovers[0];
     assert_eq!(first.failure, Some(FailureKind::SameCell), "{first:?}");
+    assert_eq!((first.from.as_str(), first.to.as_str()), ("west", "west"));
+    // it is found within 10 ms, and serves 100 ms later
+    let served = (first.at + first.interruption).saturating_since(Instant::ZERO);
+    assert!((550..=560).contains(&served.as_millis()), "{served}");
     assert_eq!((first.lost, first.forwarded), (0, 0));
     assert!(out.dropped.is_empty(), "{:?}", out.dropped);
 }
 
 #[test]
 fn after_t311_the_user_is_idle_and_what_waited_is_lost() {
-    let keys = "t310 = \"0 s\"\nt311 = \"200 ms\"\nq-in = \"20 dB\"";
+    let keys = "t310 = \"0 s\"\nt311 = \"200 ms\"";
     let west = format!("{OFF}on-at = \"450 ms\"\n");
     let out = run(
-        &experiment_with("am", keys, &west),
+        &experiment_with("am", keys, (&west, LATE)),
         Duration::from_millis(1),
         7,
     );
     let first = &out.handovers[0];
-    assert!(first.lost > 0, "{first:?}");
+    assert_eq!(first.failure, Some(FailureKind::SameCell), "{first:?}");
+    // a new connection takes 200 ms
+    let served = (first.at + first.interruption).saturating_since(Instant::ZERO);
+    assert!((650..=660).contains(&served.as_millis()), "{served}");
+    // both ways what came while no cell had the user's context
+    assert!((850..=920).contains(&first.lost), "{first:?}");
     let lost: u64 = out.handovers.iter().map(|it| it.lost).sum();
     assert_eq!(out.dropped.len() as u64, lost);
 }
@@ -249,7 +261,7 @@ fn a_command_that_is_not_heard_hands_no_user_over() {
     // reported at once, prepared for longer than T310
     let keys = "t310 = \"500 ms\"\npreparation = \"20 ms\"";
     let out = run(
-        &experiment_with("am", keys, OFF),
+        &experiment_with("am", keys, (OFF, "")),
         Duration::from_millis(1),
         7,
     );
