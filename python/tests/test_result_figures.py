@@ -106,3 +106,21 @@ def test_a_flow_that_is_not_there_is_refused(folder: Path, tmp_path: Path) -> No
 def test_a_folder_without_results_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert result.main([str(tmp_path), "--kind", "cdf", "--out", str(tmp_path / "f.svg")]) == 2
     assert "flows.parquet: not found; expected a folder of results" in capsys.readouterr().err
+
+
+STREET = Path(__file__).parents[2] / "scenarios/mobility/street.toml"
+
+
+def test_a_timeline_is_marked_where_users_left_their_cells(command: Command, tmp_path: Path) -> None:
+    settings = ["--set", "duration=14 s", "--set", "flow.walk.start=13 s", "--repeats", "1"]
+    for name, vary in [("several", ["compare", str(STREET), "--vary", "forwarding=true,false"]), ("one", ["run", str(STREET)])]:
+        ended = command(*vary, *settings, "--out", name)
+        assert ended.returncode == 0, ended.stderr
+        results = result.Results.read(tmp_path / name)
+        axes = panels(result.draw("timeline", results, flows=["drive"]))
+        assert len(axes) == 2 * len(results.variants)
+        for ax in axes:
+            upright = [line for line in ax.get_lines() if len(set(np.asarray(line.get_xdata()).tolist())) == 1]
+            # one handover by then, of the car from the west to the middle
+            (mark,) = [np.asarray(line.get_xdata())[0] for line in upright]
+            assert 12 < mark < 13

@@ -14,9 +14,10 @@ that state only what differs between variants: of `pep=none, cc=bbr` and `pep=de
 from __future__ import annotations
 
 import argparse
+import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -55,6 +56,8 @@ class Results:
     flows: Any
     samples: Any
     variants: list[str]
+    #: By variant and repeat: when users left their cells, s.
+    handovers: dict[tuple[str, int], list[float]] = field(default_factory=dict)
 
     @classmethod
     def read(cls, folder: str | Path) -> Results:
@@ -72,7 +75,8 @@ class Results:
             except (OSError, pa.ArrowInvalid) as error:
                 raise FigureError(f"{path}: cannot be read: {error}") from None
         flows, samples = tables
-        return cls(flows, samples, list(dict.fromkeys(flows["variant"].to_pylist())))
+        variants = list(dict.fromkeys(flows["variant"].to_pylist()))
+        return cls(flows, samples, variants, _handovers(Path(folder) / "summary.json", flows))
 
     def names(self) -> list[str]:
         """The flows, in the order of the file."""
@@ -103,6 +107,30 @@ class Results:
                    strict=True)  # fmt: skip
         values = [value for of, name, value in rows if of == variant and name == flow and value is not None]
         return np.asarray(values, dtype=np.float64)
+
+
+def _handovers(path: Path, flows: Any) -> dict[tuple[str, int], list[float]]:
+    """When users left their cells, from the summary beside the tables; none where it is missing."""
+    try:
+        summary = json.loads(path.read_text())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise FigureError(f"{path}: cannot be read: {error}") from None
+    if isinstance(summary, dict):
+        of = [variant["summary"] for variant in summary["variants"]] if "variants" in summary else [summary]
+    else:
+        of = summary
+    columns = (flows[name].to_pylist() for name in ("variant", "seed", "repeat"))
+    repeats = {(variant, seed): repeat for variant, seed, repeat in zip(*columns, strict=True)}
+    found: dict[tuple[str, int], list[float]] = {}
+    labels = list(dict.fromkeys(variant for variant, _ in repeats))
+    for label, summary in zip(labels, of, strict=False):
+        for event in (summary.get("handovers") or {}).get("events", []):
+            repeat = repeats.get((label, event["seed"]))
+            if repeat is not None:
+                found.setdefault((label, repeat), []).append(event["at_s"])
+    return found
 
 
 def differing(labels: Sequence[str]) -> tuple[str, list[str]]:
@@ -182,7 +210,7 @@ def distribution(results: Results, flows: Sequence[str] | None = None, width: Wi
 
 def timeline(results: Results, flows: Sequence[str] | None = None, width: Width = "page", repeat: int = 0) -> Figure:
     """Round-trip times (means of 0.1 s) and below them rates that arrive (means of 0.5 s), the bottleneck's capacity behind,
-    over the time of one repeat: a column of panels for each variant, a line for each flow."""
+    over the time of one repeat: a column of panels for each variant, a line for each flow; dashed where users left their cells."""
     title, labels = differing(results.variants)
     chosen = results.chosen(flows)
     if len(results.variants) > MAX_FLOWS:
@@ -204,6 +232,9 @@ def timeline(results: Results, flows: Sequence[str] | None = None, width: Width 
                 times, rate = _steps(*results.series(variant, flow, "received_bps", repeat), RATE_STEP)
                 below.plot(times, rate / 1e6, **look)
                 found = found or times.size > 0
+            for at in results.handovers.get((variant, repeat), []):
+                for ax in (above, below):
+                    ax.axvline(at, color="#777777", linestyle=(0, (4, 3)), linewidth=0.6, zorder=0.5)
             above.set_title(f"{title} = {label}" if title and "," not in title else label)
             above.set_yscale("log")
             _plain_ticks(above.yaxis)

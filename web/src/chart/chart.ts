@@ -6,7 +6,7 @@ import { withUnit } from "../base/format";
 import { colour, onTheme } from "../base/theme";
 import { type Cell, type Columns, held, join, lane, nearest, stacked } from "./columns";
 import { chartKey } from "./keys";
-import { type Axis, COLOURS, dashOf, type Line, type Points, type Scale } from "./model";
+import { type Axis, COLOURS, dashOf, type Line, type Mark, type Points, type Scale } from "./model";
 import { heading, logTicks, tickLabel } from "./scale";
 import type { Timeline } from "./timeline";
 
@@ -19,6 +19,7 @@ export interface Content {
   yScale: Scale;
   lines: Line[];
   points: Points[];
+  marks: readonly Mark[];
   hidden: ReadonlySet<string>;
 }
 
@@ -219,11 +220,38 @@ export class Chart {
       series,
       bands,
       hooks: {
+        drawAxes: [(u) => this.#drawMarks(u)],
         setCursor: [(u) => this.#moved(u)],
         setSelect: [(u) => this.#selected(u)],
       },
     };
     this.#plot = new uPlot(options, this.#data(content), this.#frame);
+  }
+
+  /** A dashed vertical line at each mark, behind the lines. */
+  #drawMarks(u: uPlot): void {
+    const { ctx, bbox } = u;
+    ctx.save();
+    ctx.strokeStyle = colour("--dim");
+    ctx.lineWidth = devicePixelRatio;
+    ctx.setLineDash([4 * devicePixelRatio, 3 * devicePixelRatio]);
+    for (const { at } of this.#content?.marks ?? []) {
+      const x = Math.round(u.valToPos(at, "x", true));
+      if (x < bbox.left || x > bbox.left + bbox.width) continue;
+      ctx.beginPath();
+      ctx.moveTo(x, bbox.top);
+      ctx.lineTo(x, bbox.top + bbox.height);
+      ctx.stroke();
+    }
+    ctx.restore();
+  }
+
+  /** What happened near x. */
+  #marked(at: number): string[] {
+    const [from, to] = this.#span();
+    const near = (FAR * ((to ?? 1) - (from ?? 0))) / 2;
+    const marks = this.#content?.marks ?? [];
+    return marks.filter((mark) => Math.abs(mark.at - at) <= near).map((mark) => mark.label);
   }
 
   #span(): uPlot.Range.MinMax {
@@ -330,7 +358,8 @@ export class Chart {
         h("span", { class: "value" }, text),
       );
     });
-    this.#tip.replaceChildren(h("b", {}, withUnit(content.x.unit, at)), ...rows);
+    const marked = this.#marked(at).map((label) => h("div", { class: "mark" }, label));
+    this.#tip.replaceChildren(h("b", {}, withUnit(content.x.unit, at)), ...marked, ...rows);
     this.#tip.hidden = false;
     const plotLeft = u.bbox.left / devicePixelRatio;
     const left = plotLeft + u.valToPos(at, "x");
@@ -352,7 +381,8 @@ export class Chart {
       if (this.#overTime) this.#timeline.look(action.look, this);
       const shownValues = this.#values(action.look).map(({ line, text }) => `${line.name} ${text}`);
       const where = withUnit(this.#content?.x.unit ?? "s", action.look);
-      this.#status.textContent = `${where}: ${shownValues.join(", ") || "no value"}`;
+      const shown = this.#marked(action.look).concat(shownValues);
+      this.#status.textContent = `${where}: ${shown.join(", ") || "no value"}`;
     } else if (this.#overTime) {
       if (action.zoom === "reset") this.#timeline.reset();
       else if (action.zoom === "left") this.#timeline.pan(-0.25);

@@ -90,6 +90,7 @@ export class FigureView {
         yScale,
         lines: panel.lines,
         points: loaded[i] ?? [],
+        marks: panel.marks ?? [],
         hidden: this.#hidden,
       });
     });

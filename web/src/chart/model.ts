@@ -27,9 +27,16 @@ export interface Line {
   points(): Points;
 }
 
+/** Something that happened at an x: a vertical line. */
+export interface Mark {
+  at: number;
+  label: string;
+}
+
 export interface Panel {
   title: string;
   lines: Line[];
+  marks?: readonly Mark[];
 }
 
 /** Range of an axis; a logarithmic one is above zero. */

@@ -33,7 +33,8 @@ interface RawFigure {
   columns: number;
   x: RawAxis;
   y: RawAxis;
-  panels: { title: string; lines: RawLine[] }[];
+  /** A mark is a time, in the unit of the axis, and what happened then. */
+  panels: { title: string; lines: RawLine[]; marks?: [number, string][] }[];
 }
 
 /** Steps of an axis from end to end. */
@@ -101,7 +102,11 @@ export function decode(raw: RawFigures): { figures: Figure[]; end: number } {
       overTime: f.time,
       x: axis(f.x),
       y: axis(f.y),
-      panels: f.panels.map((p) => ({ title: p.title, lines: p.lines.map(line) })),
+      panels: f.panels.map((p) => ({
+        title: p.title,
+        lines: p.lines.map(line),
+        marks: (p.marks ?? []).map(([at, label]) => ({ at, label })),
+      })),
       columns: f.columns,
     };
   });

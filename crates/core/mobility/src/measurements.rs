@@ -101,6 +101,11 @@ impl Measurements {
         Some(cell)
     }
 
+    /// No cell serves the UE: none is reported until one does.
+    pub fn suspend(&mut self) {
+        self.is_suspended = true;
+    }
+
     /// The UE is served by this cell: all neighbours are compared with it anew.
     pub fn serve(&mut self, cell: usize) {
         self.serving = cell;

@@ -6,7 +6,8 @@
 //!                           forwards                  serves                  by the new path        from the source
 //! ```
 //!
-//! *Deviations*: the report and the command take no time on the radio beside the preparation, and are not lost; with an
+//! *Deviations*: the report and the command take no time on the radio beside the preparation; whether the command is heard, the caller
+//! decides; with an
 //! interruption of zero (DAPS, TS 38.300 9.2.3.1) the source sends nothing while the target already does.
 
 use units::{Duration, Instant};
@@ -63,6 +64,17 @@ impl Handover {
             to,
             next: Some((Step::Command, now + timing.preparation)),
             taken: None,
+        }
+    }
+
+    /// A UE that lost the source comes to the target now, which has fetched its context: the source forwards.
+    pub fn after_failure(now: Instant, from: usize, to: usize, timing: Timing) -> Self {
+        Self {
+            timing,
+            from,
+            to,
+            next: Some((Step::Access, now)),
+            taken: Some(Step::Command),
         }
     }
 
@@ -155,6 +167,21 @@ mod tests {
         assert_eq!(it.poll(ms(184)), None);
         assert_eq!(it.poll(ms(185)), Some(Step::EndMarker));
         assert_eq!(it.next_deadline(), None);
+    }
+
+    #[test]
+    fn after_a_failure_the_target_serves_first() {
+        let timing = Timing {
+            preparation: Duration::from_millis(20),
+            interruption: Duration::from_millis(50),
+            path_switch: Duration::from_millis(10),
+            forwarding: Duration::from_millis(5),
+        };
+        let mut it = Handover::after_failure(ms(100), 0, 1, timing);
+        assert_eq!(it.route(), Route::Forwarded);
+        assert_eq!(it.poll(ms(100)), Some(Step::Access));
+        assert_eq!(it.poll(ms(110)), Some(Step::PathSwitch));
+        assert_eq!(it.poll(ms(115)), Some(Step::EndMarker));
     }
 
     #[test]

@@ -23,6 +23,7 @@ pub(crate) fn table(variants: &[Variant<'_>]) -> Table {
 fn events(title: String, of: Option<&HandoverSummary>, seed: u64) -> Table {
     let columns = vec![
         Column::text("user"),
+        Column::text("kind"),
         Column::text("from"),
         Column::text("to"),
         Column::number("at", "s"),
@@ -36,6 +37,7 @@ fn events(title: String, of: Option<&HandoverSummary>, seed: u64) -> Table {
     let rows = of_first.map(|it| {
         vec![
             it.ue.clone(),
+            it.kind.to_owned(),
             it.from.clone(),
             it.to.clone(),
             number(it.at_s),
@@ -57,13 +59,18 @@ fn means(title: String, variants: &[Variant<'_>]) -> Table {
         Column::text("variant"),
         Column::number("handovers", ""),
         Column::number("ping-pongs", ""),
+        Column::number("radio link failures", ""),
+        Column::number("too late", ""),
+        Column::number("too early", ""),
         Column::number("forwarded", ""),
         Column::number("lost", ""),
     ];
     let rows = variants.iter().filter_map(|variant| {
         let of = variant.summary.handovers.as_ref()?;
         let mut row = vec![variant.label.clone()];
-        row.extend([of.count, of.ping_pongs, of.forwarded, of.lost].map(number));
+        let counts = [of.count, of.ping_pongs, of.failures, of.too_late];
+        row.extend(counts.map(number));
+        row.extend([of.too_early, of.forwarded, of.lost].map(number));
         Some(row)
     });
     Table {

@@ -1,8 +1,8 @@
 //! Several cells, and how users are handed over between them.
 
-use crate::experiment::CellSpec;
+use crate::experiment::{CellSpec, OutageSpec};
 use crate::moving::MovingSpec;
-use mobility::{MeasurementsConfig, Timing};
+use mobility::{LinkMonitorConfig, MeasurementsConfig, ReestablishmentConfig, Timing};
 use std::sync::Arc;
 
 /// The cells of a scenario that has several, and what hands users over between them.
@@ -16,6 +16,10 @@ pub struct CellsSpec {
     pub timing: Timing,
     /// The source forwards what it has not delivered.
     pub is_forwarding: bool,
+    /// When a user has lost its cell.
+    pub link_monitor: LinkMonitorConfig,
+    /// How it comes back then.
+    pub reestablishment: ReestablishmentConfig,
     /// By user: the cell that serves it first; none: the one that it receives best.
     pub first: Vec<Option<usize>>,
 }
@@ -29,6 +33,8 @@ pub struct NamedCell {
     pub spec: CellSpec,
     /// Of its power, the part that disturbs the other cells on its carrier, 0 to 1.
     pub activity: f64,
+    /// It sends nothing during this time.
+    pub outage: Option<OutageSpec>,
     /// By user: its radio to this cell.
     pub radios: Vec<Arc<MovingSpec>>,
 }

@@ -57,6 +57,7 @@ pub use experiment::{
 pub use keys::{Fallback, Key, Kind, Range, Section, keys, markdown};
 pub use load::Embedded;
 pub use metric::Metric;
+pub use mobility::FailureKind;
 pub use moving::{MovingSpec, Placement, UplinkRadio};
 pub use multipath::tunnel::Carrier;
 pub use observer::{Observer, Observers};

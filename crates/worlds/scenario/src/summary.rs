@@ -119,7 +119,7 @@ impl Summary {
         let of = |value: fn(&RunResult) -> f64| mean(runs.iter().map(value));
         let first = runs.first();
         let flows = first.map_or(&[][..], |run| &run.flows).iter().enumerate();
-        let queues = first.map_or(&[][..], |run| &run.queues).iter();
+        let queues = first.map_or(&[][..], |run| &run.queues).iter().enumerate();
         let distinct_repeats = conditions::distinct(runs);
         Self {
             scenario: experiment.name.clone(),
@@ -146,7 +146,7 @@ impl Summary {
                 .map(|(i, named)| flow::flow_summary(i, named, runs))
                 .collect(),
             queues: queues
-                .map(|named| queue::queue_summary(&named.name, runs))
+                .map(|(place, named)| queue::queue_summary(place, &named.name, runs))
                 .collect(),
             link: LinkSummary {
                 utilisation: of(|run| run.link.utilisation),

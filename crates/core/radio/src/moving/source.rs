@@ -25,6 +25,8 @@ const STEP: f64 = 0.05;
 const MIN_STEP: Duration = Duration::from_millis(10);
 /// SINR below this is given as this, dB.
 const MIN_SINR: f64 = -200.0;
+/// The same, as a ratio.
+const MIN_MEAN: f64 = 1e-20;
 
 /// What follows from the place.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,6 +58,8 @@ pub struct MovingRadio {
     fading: Option<FadingProcess>,
     interferer: Option<Interference>,
     neighbours: Vec<Neighbour>,
+    /// The base station sends nothing between these.
+    off: Option<(Instant, Instant)>,
     warnings: Vec<RangeWarning>,
     track: Track,
     leg: Leg,
@@ -167,6 +171,7 @@ impl MovingRadio {
             fading,
             interferer,
             neighbours: Vec::new(),
+            off: None,
             warnings,
             track,
             leg,
@@ -200,10 +205,30 @@ impl MovingRadio {
         });
     }
 
-    /// Mean received power at a time, without fading; times never go back.
+    /// The base station is off from the first to the second of these times: it is not received, and disturbs nobody.
+    pub fn switch_off(&mut self, from: Instant, until: Instant) {
+        self.off = Some((from, until));
+    }
+
+    /// Mean received power at a time, without fading; minus infinity while the base station is off. Times never go back.
     pub fn received(&mut self, at: Instant) -> Dbm {
+        Dbm::new(10.0 * self.power(at).0.log10())
+    }
+
+    /// Noise at the receiver.
+    pub fn noise(&self) -> Dbm {
+        Dbm::new(10.0 * self.noise.log10())
+    }
+
+    /// Mean received power at a time, mW, and until when it holds.
+    fn power(&mut self, at: Instant) -> (f64, Instant) {
         self.advance_to(at);
-        Dbm::new(10.0 * self.reception().power.log10())
+        let power = self.reception().power;
+        match self.off {
+            Some((from, _)) if at < from => (power, self.next.min(from)),
+            Some((_, until)) if at < until => (0.0, self.next.min(until)),
+            Some(_) | None => (power, self.next),
+        }
     }
 
     /// In what its path loss model is extrapolated, each once.
@@ -298,13 +323,12 @@ impl MovingRadio {
 
     /// The SINR at a time, worked out.
     fn sample(&mut self, at: Instant) -> SinrSample {
-        self.advance_to(at);
+        let (power, mut holds_until) = self.power(at);
         let Reception {
-            power,
             interference,
             sight,
+            ..
         } = self.reception();
-        let mut holds_until = self.next;
         let mut disturbance = self.noise;
         if let Some(interferer) = &mut self.interferer {
             let (on, until) = interferer.process.on(at);
@@ -314,28 +338,28 @@ impl MovingRadio {
             }
         }
         for neighbour in &mut self.neighbours {
-            neighbour.radio.advance_to(at);
-            disturbance += neighbour.share * neighbour.radio.reception().power;
-            holds_until = holds_until.min(neighbour.radio.next);
+            let (power, until) = neighbour.radio.power(at);
+            disturbance += neighbour.share * power;
+            holds_until = holds_until.min(until);
         }
-        let mean = power / disturbance;
+        let mean = (power / disturbance).max(MIN_MEAN);
         let sinr = match &mut self.fading {
-            Some(fading) => {
+            Some(fading) if power > 0.0 => {
                 let (effective, until) = fading.effective_sinr(at, sight, mean);
                 holds_until = holds_until.min(until);
                 effective
             }
-            None => 10.0 * mean.log10(),
+            Some(_) | None => 10.0 * mean.log10(),
         };
         if let Some(groups) = self.groups {
             self.group_sinr.clear();
             match &self.fading {
-                Some(fading) => {
+                Some(fading) if power > 0.0 => {
                     let powers = fading.group_powers().iter();
                     self.group_sinr
                         .extend(powers.map(|power| mean as f32 * power));
                 }
-                None => self.group_sinr.resize(groups.count(), mean as f32),
+                Some(_) | None => self.group_sinr.resize(groups.count(), mean as f32),
             }
         }
         SinrSample {

@@ -3,6 +3,7 @@
 //! data that [`super::data`] writes.
 
 use super::line::Line;
+use super::mark::Mark;
 use super::scale::{Scale, Unit};
 use crate::text::escape;
 use core::fmt::Write;
@@ -14,6 +15,8 @@ pub(crate) struct Panel {
     pub(crate) title: String,
     /// Its lines, the first at the back.
     pub(crate) lines: Vec<Line>,
+    /// Over time: what happened when.
+    pub(crate) marks: Vec<Mark>,
 }
 
 /// An axis.

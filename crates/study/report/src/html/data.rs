@@ -5,6 +5,7 @@
 
 use super::chart::{Axis, Figure, Panel};
 use super::line::{Line, Stroke};
+use super::mark::Mark;
 use super::scale::{Scale, Unit};
 use core::fmt::Write;
 
@@ -55,6 +56,12 @@ fn figure(out: &mut String, figure: &Figure) {
         list(out, "lines", &panel.lines, |out, l| {
             line(out, l, figure.x.scale);
         });
+        if !panel.marks.is_empty() {
+            out.push(',');
+            list(out, "marks", &panel.marks, |out, mark: &Mark| {
+                let _ = write!(out, "[{},{}]", exact(mark.at), text(&mark.label));
+            });
+        }
         out.push('}');
     });
     out.push('}');

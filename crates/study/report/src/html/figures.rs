@@ -2,6 +2,7 @@
 
 use super::chart::{Axis, Figure, Panel};
 use super::line::{Line, Stroke};
+use super::mark::marks;
 use super::scale::{Scale, Unit};
 use crate::Variant;
 use scenario::{Metric, RunResult, Series};
@@ -210,6 +211,7 @@ fn over_time(spec: &Spec, runs: &[(&str, &RunResult)], end: f64, buckets: usize)
         .map(|(label, run)| Panel {
             title: (*label).to_owned(),
             lines: panel_lines(spec, stroke(of), run, &named, buckets),
+            marks: marks(run),
         })
         .filter(|panel| !panel.lines.is_empty())
         .collect();
@@ -299,6 +301,7 @@ fn rtt_cdf(runs: &[(&str, &RunResult)]) -> Option<Figure> {
         [] => Vec::new(),
         [(label, run)] => vec![Panel {
             title: (*label).to_owned(),
+            marks: Vec::new(),
             lines: {
                 let names: Vec<String> = flows.iter().map(|&flow| flow.to_owned()).collect();
                 let coloured = flows.iter().zip(colours(runs, &names));
@@ -311,6 +314,7 @@ fn rtt_cdf(runs: &[(&str, &RunResult)]) -> Option<Figure> {
             .iter()
             .map(|flow| Panel {
                 title: (*flow).to_owned(),
+                marks: Vec::new(),
                 lines: runs
                     .iter()
                     .enumerate()
@@ -371,6 +375,7 @@ fn windows(runs: &[(&str, &RunResult)], end: f64, buckets: usize) -> Option<Figu
                 panels.push(Panel {
                     title: format!("{name}{separator}{label}"),
                     lines,
+                    marks: marks(run),
                 });
             }
         }
@@ -413,6 +418,7 @@ fn classification(runs: &[(&str, &RunResult)], end: f64, buckets: usize) -> Opti
                     Some(Line::new(name, Stroke::Lane(lane), points(s), buckets))
                 })
                 .collect(),
+            marks: marks(run),
         })
         .filter(|panel| !panel.lines.is_empty())
         .collect();

@@ -5,6 +5,7 @@ mod data;
 mod decimate;
 mod figures;
 mod line;
+mod mark;
 mod scale;
 
 use crate::conditions::head as head_conditions;

@@ -250,3 +250,36 @@ fn the_head_has_cell_and_span_and_what_variants_do_not_share() {
     }
     assert!(!header.contains("<b>seeds</b>"), "{header}");
 }
+
+#[test]
+fn handovers_are_marked_in_every_figure_over_time_and_nowhere_else() {
+    let mut marked = run(1, 2.0, 100);
+    let at = |ms| units::Instant::ZERO + units::Duration::from_millis(ms);
+    let of = |ms, failure| scenario::HandoverResult {
+        ue: "car".to_owned(),
+        at: at(ms),
+        from: "west".to_owned(),
+        to: "\"east\"".to_owned(),
+        interruption: units::Duration::from_millis(50),
+        failure,
+        forwarded: 1,
+        lost: 0,
+        is_ping_pong: false,
+    };
+    marked.handovers = vec![
+        of(1_500, None),
+        of(2_250, Some(scenario::FailureKind::TooLate)),
+    ];
+    let marked = [marked];
+    let (with, without) = (
+        page(&[("", &marked)], |_| {}),
+        page(&[("", &[run(1, 2.0, 100)])], |_| {}),
+    );
+    let handover = r#"[1.5,"car: handover, west to \"east\""]"#;
+    let failure = r#"[2.25,"car: radio link failure, west to \"east\""]"#;
+    let both = format!("\"marks\":[{handover},{failure}]");
+    let over_time = with.matches("\"time\":true").count();
+    assert!(over_time > 3);
+    assert!(with.matches(&both).count() >= over_time);
+    assert!(!without.contains("\"marks\""));
+}

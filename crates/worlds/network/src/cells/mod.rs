@@ -9,6 +9,7 @@
 //!
 //! When a UE is handed over, and in which steps, is decided by crate `mobility`; here its packets are moved accordingly.
 
+mod failure;
 mod mobile;
 mod radios;
 #[cfg(test)]
@@ -17,11 +18,15 @@ mod transfer;
 
 use crate::Error;
 use crate::cell::{CellAccess, CellRoute, Delivered};
+use crate::check::rnti;
 use crate::measure::{SeriesSet, Totals};
 use mobile::{Mobile, Numbered, Waiting};
-use mobility::{Handover, Measurements, Reordering, Route, Step, TargetBuffer, Timing};
+use mobility::{
+    Handover, LinkMonitor, Measurements, ReestablishmentConfig, Reordering, Route, Step,
+    TargetBuffer, Timing,
+};
 use queue::Packet;
-use radios::UeRadios;
+use radios::{UeRadios, share};
 use ran::{Direction, RlcMode, UeIndex};
 use rnis::RadioReport;
 use scenario::{CellsSpec, Experiment, HandoverResult, QueueResult};
@@ -48,6 +53,9 @@ pub struct Cells<P> {
     is_acknowledged: Vec<Vec<bool>>,
     timing: Timing,
     is_forwarding: bool,
+    reestablishment: ReestablishmentConfig,
+    /// By cell and other cell: the part of the other's power that disturbs.
+    shares: Vec<Vec<f64>>,
     /// When anything is due of the UEs, whatever the cells do.
     next_of_ues: Instant,
     /// Of all cells, while they served a UE.
@@ -55,6 +63,8 @@ pub struct Cells<P> {
     results: Vec<HandoverResult>,
     delivered: VecDeque<Delivered<P>>,
     dropped: Vec<P>,
+    /// Of some UE packets were lost that no report has counted yet.
+    has_unreported: bool,
     // kept for its memory
     lost: Vec<Numbered<P>>,
 }
@@ -127,11 +137,14 @@ impl<P: Packet + Send> Cells<P> {
             ues,
             timing: spec.timing,
             is_forwarding: spec.is_forwarding,
+            reestablishment: spec.reestablishment,
+            shares: shares(spec),
             next_of_ues: Instant::ZERO,
             totals: Totals::default(),
             results: Vec::new(),
             delivered: VecDeque::new(),
             dropped: Vec::new(),
+            has_unreported: false,
             lost: Vec::new(),
         })
     }
@@ -153,10 +166,15 @@ impl<P: Packet + Send> Cells<P> {
             measurements: Measurements::new(spec.measurements, cells, serving, Instant::ZERO),
             radios,
             handover: None,
+            monitor: LinkMonitor::new(spec.link_monitor),
+            reestablishment: None,
+            kept: VecDeque::new(),
+            handed_over: None,
             bearers: (0..bearers).map(|_| new()).collect(),
             forwarded: VecDeque::new(),
             target: TargetBuffer::default(),
             uplink: VecDeque::new(),
+            unreported: 0,
             left_at: vec![None; cells],
             result: 0,
         }
@@ -179,6 +197,10 @@ impl<P: Packet + Send> Cells<P> {
         };
         let ue = route.ue.0;
         let mobile = &mut self.ues[ue];
+        if mobile.reestablishment.is_some() {
+            mobile.kept.push_back(packet);
+            return;
+        }
         match mobile.handover.as_ref().map(Handover::route) {
             None | Some(Route::Source) => self.enter_downlink(now, packet),
             Some(Route::Forwarded) if self.is_forwarding => self.forward(now, packet),
@@ -199,6 +221,10 @@ impl<P: Packet + Send> Cells<P> {
             count: None,
         };
         let mobile = &mut self.ues[route.ue.0];
+        if mobile.reestablishment.is_some() {
+            mobile.uplink.push_back(packet);
+            return;
+        }
         match &mobile.handover {
             Some(handover) if handover.is_interrupted() => mobile.uplink.push_back(packet),
             _ => self.enter_uplink(now, packet),
@@ -236,7 +262,12 @@ impl<P: Packet + Send> Cells<P> {
         if mobile.measurements.next_measurement() <= now {
             let measured = Mobile::<P>::measure(&mut mobile.radios, now);
             mobile.measurements.on_measurement(now, measured);
+            self.monitor(now, ue);
+        } else if mobile.monitor.next_indication().is_some_and(|at| at <= now) {
+            self.monitor(now, ue);
         }
+        self.return_from_failure(now, ue);
+        let mobile = &mut self.ues[ue];
         if let Some(target) = mobile.measurements.poll_report(now) {
             let handover = Handover::new(now, mobile.serving, target, self.timing);
             mobile.handover = Some(handover);
@@ -250,6 +281,7 @@ impl<P: Packet + Send> Cells<P> {
         {
             let (from, to) = (handover.source(), handover.target());
             match step {
+                Step::Command if !self.hears_command(now, ue, from) => {}
                 Step::Command => self.command(now, ue, (from, to)),
                 Step::Access => self.access(now, ue, to),
                 Step::PathSwitch => {}
@@ -268,10 +300,28 @@ impl<P: Packet + Send> Cells<P> {
         into.append(&mut self.dropped);
     }
 
-    /// The radio reports of all cells, each with the UEs that it serves.
+    /// The radio reports of all cells, each with the UEs that it serves. What was lost for a UE because it left a cell is counted
+    /// by the first report of the next one, which learns of it by the PDCP status.
     pub fn reports(&mut self, now: Instant) -> Vec<RadioReport> {
         let cells = self.cells.iter_mut();
-        cells.map(|cell| cell.access.report(now)).collect()
+        let mut reports: Vec<RadioReport> = cells.map(|cell| cell.access.report(now)).collect();
+        if core::mem::take(&mut self.has_unreported) {
+            for (index, mobile) in self.ues.iter_mut().enumerate() {
+                if mobile.unreported == 0 {
+                    continue;
+                }
+                let mut of_cell = reports[mobile.serving].ues.iter_mut();
+                match of_cell.find(|ue| ue.rnti == rnti(index)) {
+                    Some(ue) => {
+                        let lost = ue.lost_packets.unwrap_or(0);
+                        ue.lost_packets = Some(lost.saturating_add(mobile.unreported));
+                        mobile.unreported = 0;
+                    }
+                    None => self.has_unreported = true,
+                }
+            }
+        }
+        reports
     }
 
     /// How far the cells were used, and what they could have carried, while they served anyone.
@@ -297,10 +347,9 @@ impl<P: Packet + Send> Cells<P> {
     /// The handovers that were begun; one that has not been completed ends at `end`.
     pub fn take_handovers(&mut self, end: Instant) -> Vec<HandoverResult> {
         for mobile in &self.ues {
-            if mobile
-                .handover
-                .as_ref()
-                .is_some_and(Handover::is_interrupted)
+            let is_interrupted = |it: &Handover| it.is_interrupted();
+            if (mobile.reestablishment.is_some()
+                || mobile.handover.as_ref().is_some_and(is_interrupted))
                 && let Some(result) = self.results.get_mut(mobile.result)
             {
                 result.interruption = end.saturating_since(result.at);
@@ -320,10 +369,21 @@ impl<P: Packet + Send> Cells<P> {
         let of = |mobile: &Mobile<P>| {
             let bearers = mobile.bearers.iter().flatten();
             let waiting: usize = bearers.map(Reordering::waiting).sum();
-            waiting + mobile.forwarded.len() + mobile.target.len() + mobile.uplink.len()
+            let between = mobile.forwarded.len() + mobile.target.len();
+            waiting + between + mobile.uplink.len() + mobile.kept.len()
         };
         self.ues.iter().map(of).sum()
     }
+}
+
+/// By cell and other cell: the part of the other's power that disturbs. Carriers are the cells', the same for all UEs.
+fn shares(spec: &CellsSpec) -> Vec<Vec<f64>> {
+    let of = |cell| {
+        let others = spec.cells.iter();
+        let shares = others.map(|other| share(cell, other, 0).unwrap_or(0.0));
+        shares.collect()
+    };
+    spec.cells.iter().map(of).collect()
 }
 
 /// So long a packet has waited for others.

@@ -6,7 +6,7 @@ use radio::moving::{Fading, MovingRadio, MovingRadioConfig, MovingRadioError};
 use radio::{LinkAdaptation, SoundedUplink};
 use ran::{SubBands, UplinkSource};
 use scenario::{CellsSpec, NamedCell};
-use units::{Duration, Streams};
+use units::{Duration, Instant, Streams};
 
 /// The radios of one user.
 pub(super) struct UeRadios<'a> {
@@ -63,7 +63,12 @@ impl<'a> UeRadios<'a> {
         let radio = self.streams.child("radio");
         let of_cell = radio.child(&cell.name);
         let rngs = (of_cell.stream(fading), radio.stream("mobility"));
-        MovingRadio::on_way(config, self.run, &of_cell, rngs)
+        let mut radio = MovingRadio::on_way(config, self.run, &of_cell, rngs)?;
+        if let Some(outage) = &cell.outage {
+            let until = outage.until.map_or(Instant::MAX, |at| Instant::ZERO + at);
+            radio.switch_off(Instant::ZERO + outage.from, until);
+        }
+        Ok(radio)
     }
 
     /// The radio to a cell without fading: what is measured, and what disturbs.
@@ -85,15 +90,10 @@ impl<'a> UeRadios<'a> {
         let mut radio = self
             .radio(cell, &config, "fading")
             .map_err(|error| self.error(&error))?;
-        for other in self.cells.cells.iter().filter(|it| it.name != cell.name) {
-            let theirs = &other.radios[self.ue].radio;
-            if theirs.carrier != config.carrier {
-                continue;
+        for other in &self.cells.cells {
+            if let Some(share) = share(cell, other, self.ue) {
+                radio.disturbed_by(self.mean(other)?, share);
             }
-            // of a wider carrier only what lies in this one
-            let (here, there) = (config.budget.bandwidth, theirs.budget.bandwidth);
-            let overlap = (here.get() as f64 / there.get() as f64).min(1.0);
-            radio.disturbed_by(self.mean(other)?, other.activity * overlap);
         }
         if spec.sub_bands != SubBands::None {
             radio.divide(spec.prb_groups(), spec.rat.sub_carrier_spacing());
@@ -116,4 +116,16 @@ impl<'a> UeRadios<'a> {
         let back = Box::new(back.map_err(|error| self.error(&error))?);
         Ok((channel, Some(UplinkSource::Sinr(back))))
     }
+}
+
+/// The part of another cell's power that disturbs a cell; none if they are one, or of different carriers.
+pub(super) fn share(cell: &NamedCell, other: &NamedCell, ue: usize) -> Option<f64> {
+    let (ours, theirs) = (&cell.radios[ue].radio, &other.radios[ue].radio);
+    if other.name == cell.name || theirs.carrier != ours.carrier {
+        return None;
+    }
+    // of a wider carrier only what lies in this one
+    let (here, there) = (ours.budget.bandwidth, theirs.budget.bandwidth);
+    let overlap = (here.get() as f64 / there.get() as f64).min(1.0);
+    Some(other.activity * overlap)
 }

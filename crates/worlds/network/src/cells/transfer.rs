@@ -68,9 +68,13 @@ impl<P: Packet + Send> Cells<P> {
     /// A packet is lost because its UE is being handed over.
     pub(super) fn lose(&mut self, now: Instant, packet: Numbered<P>) {
         self.skip(now, &packet);
-        let result = self.ues[packet.route.ue.0].result;
-        if let Some(result) = self.results.get_mut(result) {
+        let mobile = &mut self.ues[packet.route.ue.0];
+        if let Some(result) = self.results.get_mut(mobile.result) {
             result.lost += 1;
+        }
+        if packet.direction == Direction::Downlink {
+            mobile.unreported = mobile.unreported.saturating_add(1);
+            self.has_unreported = true;
         }
         self.dropped.push(packet.packet);
     }
@@ -101,6 +105,7 @@ impl<P: Packet + Send> Cells<P> {
         let left = source.access.let_go(now, UeIndex(ue));
         let mobile = &mut self.ues[ue];
         mobile.left_at[from] = Some(now);
+        mobile.monitor.reset();
         let is_back = |at: Instant| now.saturating_since(at) < MIN_STAY;
         mobile.result = self.results.len();
         self.results.push(HandoverResult {
@@ -109,19 +114,32 @@ impl<P: Packet + Send> Cells<P> {
             from: name(&self.cells, from),
             to: name(&self.cells, to),
             interruption: self.timing.interruption,
+            failure: None,
             forwarded: 0,
             lost: 0,
             is_ping_pong: mobile.left_at[to].is_some_and(is_back),
         });
+        for packet in self.sort_all(now, ue, left, self.is_forwarding) {
+            self.forward(now, packet);
+        }
+    }
+
+    /// What goes on of what a cell held for a UE; that in the uplink stays with the UE.
+    pub(super) fn sort_all(
+        &mut self,
+        now: Instant,
+        ue: usize,
+        left: Vec<LeftBearer<Numbered<P>>>,
+        is_kept: bool,
+    ) -> Vec<Numbered<P>> {
+        let mut goes_on = Vec::new();
         for (bearer, LeftBearer { downlink, uplink }) in left.into_iter().enumerate() {
-            let forwards = self.is_forwarding;
-            for packet in self.sort(now, (ue, bearer, Direction::Downlink), downlink, forwards) {
-                self.forward(now, packet);
-            }
+            goes_on.extend(self.sort(now, (ue, bearer, Direction::Downlink), downlink, is_kept));
             // the UE has what it sends until it is acknowledged, whoever forwards
             let kept = self.sort(now, (ue, bearer, Direction::Uplink), uplink, true);
             self.ues[ue].uplink.extend(kept);
         }
+        goes_on
     }
 
     /// What the receiver has of what a cell held stays there; the rest goes on, in order, or is lost.
@@ -185,12 +203,13 @@ impl<P: Packet + Send> Cells<P> {
         self.pump(now, ue);
         let mobile = &mut self.ues[ue];
         mobile.target = mobility::TargetBuffer::default();
-        mobile.handover = None;
+        let handover = mobile.handover.take();
+        mobile.handed_over = handover.map(|it| (it.source(), now));
         mobile.measurements.serve(to);
     }
 }
 
-fn name<P>(cells: &[OneCell<P>], cell: usize) -> String {
+pub(super) fn name<P>(cells: &[OneCell<P>], cell: usize) -> String {
     cells[cell].name.clone()
 }
 

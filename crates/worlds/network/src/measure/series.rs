@@ -1,12 +1,15 @@
 //! Time series, one point each step.
 
 use scenario::{Metric, Observer, Series};
+use std::collections::BTreeMap;
 use units::Instant;
 
 /// All series of a run, in the order in which they were first written.
 #[derive(Debug, Default)]
 pub struct SeriesSet {
     series: Vec<Series>,
+    /// By entity: its metrics, and which series each is.
+    places: BTreeMap<String, Vec<(Metric, usize)>>,
     /// The series that is expected next: every step writes in the same order.
     cursor: usize,
     observer: Option<Box<dyn Observer>>,
@@ -69,18 +72,19 @@ impl SeriesSet {
     }
 
     fn find_or_add(&mut self, entity: &str, metric: Metric) -> usize {
-        let found = self
-            .series
-            .iter()
-            .position(|s| s.metric == metric && s.entity == entity);
-        found.unwrap_or_else(|| {
-            self.series.push(Series {
-                entity: entity.to_owned(),
-                metric,
-                points: Vec::new(),
-            });
-            self.series.len() - 1
-        })
+        let of_entity = self.places.get(entity).map_or(&[][..], Vec::as_slice);
+        if let Some(&(_, at)) = of_entity.iter().find(|(of, _)| *of == metric) {
+            return at;
+        }
+        let at = self.series.len();
+        self.series.push(Series {
+            entity: entity.to_owned(),
+            metric,
+            points: Vec::new(),
+        });
+        let of_entity = self.places.entry(entity.to_owned()).or_default();
+        of_entity.push((metric, at));
+        at
     }
 
     /// The series.

@@ -6,7 +6,7 @@ use super::Kind::{
     Text,
 };
 use super::Range::{Any, Positive, Within};
-use super::top::FASTEST;
+use super::top::{FASTEST, MAX_TIME};
 use super::{Key, Section, key};
 use ran::{Combining, SchedulerKind, SubBands, UplinkLink};
 
@@ -45,6 +45,20 @@ pub(super) static SECTIONS: &[Section] = &[
                 Value("0.5"),
                 Within(0.0, 1.0),
                 "Where there are several: of its power, the part that disturbs the other cells on its carrier.",
+            ),
+            key(
+                "off-at",
+                Duration,
+                Absent("never"),
+                Within(0.0, MAX_TIME),
+                "Where there are several: from then on it sends nothing; its users lose it, and it disturbs no other.",
+            ),
+            key(
+                "on-at",
+                Duration,
+                Absent("never"),
+                Within(0.0, MAX_TIME),
+                "From then on it sends again; after `off-at`.",
             ),
             key(
                 "id",

@@ -1,7 +1,7 @@
 //! The radio cell.
 
 use super::site::UplinkBudget;
-use super::{Access, Context, cells, queues, site, trace};
+use super::{Access, Context, cells, handover, queues, site, trace};
 use crate::document::{Node, Value};
 use crate::error::{Checked, fault};
 use crate::experiment::{CellSpec, LoadSpec, TraceSpec};
@@ -23,8 +23,15 @@ pub(super) fn read(cx: &mut Context<'_>, top: &mut Reader<'_>, node: &Node) -> C
     if let Value::Array(items) = &node.value {
         return cells::read(cx, top, items, node.at);
     }
-    cells::check_single(top)?;
+    handover::check_single(top)?;
     let (access, reader) = one(cx, node, "[cell]")?;
+    for key in ["off-at", "on-at"] {
+        if let Some(given) = reader.given(key) {
+            return Err(fault(given.at, format!("{key:?} without several cells"))
+                .allowed("a single cell is always on")
+                .hint("remove the line, or write the cells as [[cell]]"));
+        }
+    }
     top.put("cell", ResolvedValue::Table(reader.finish()));
     Ok(access)
 }

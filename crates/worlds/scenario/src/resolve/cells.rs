@@ -1,19 +1,20 @@
 //! Several cells (`[[cell]]`), and the handovers between them (`[handover]`).
 
+use super::handover::{self, HandoverSpec};
 use super::site::Site;
-use super::{Access, Context, cell, check_name};
+use super::{Access, Context, cell, check_name, outage};
 use crate::cells::{CellsSpec, NamedCell};
 use crate::document::Node;
 use crate::error::{Checked, either, fault};
-use crate::experiment::{CellSpec, ChannelSpec, UeSpec};
+use crate::experiment::{CellSpec, ChannelSpec, OutageSpec, UeSpec};
 use crate::moving::MovingSpec;
 use crate::reader::Reader;
 use crate::resolved::ResolvedValue;
 use crate::source::Position;
-use mobility::{A3Config, FilterCoefficient, MeasurementsConfig, Timing};
 use ran::CellConfig;
 use rnis::CellId;
 use std::sync::Arc;
+use units::Duration;
 
 /// Maximum cells: each user measures and is disturbed by all.
 const MAX_CELLS: usize = 64;
@@ -22,11 +23,10 @@ const MAX_CELLS: usize = 64;
 pub(crate) struct Several {
     names: Vec<(String, Position)>,
     activities: Vec<f64>,
+    outages: Vec<Option<OutageSpec>>,
     /// All but the first.
     others: Vec<(CellSpec, Site)>,
-    measurements: MeasurementsConfig,
-    timing: Timing,
-    is_forwarding: bool,
+    handover: HandoverSpec,
 }
 
 /// What one user has beside its radio to the first cell.
@@ -50,6 +50,7 @@ pub(super) fn read(
             .allowed(format!("allowed are at most {MAX_CELLS}")));
     }
     let (mut names, mut activities, mut others) = (Vec::new(), Vec::new(), Vec::new());
+    let mut outages = Vec::new();
     let (mut first, mut resolved) = (None, Vec::new());
     let mut ids: Vec<CellId> = Vec::new();
     for (number, node) in items.iter().enumerate() {
@@ -57,6 +58,7 @@ pub(super) fn read(
         let name = name(&mut reader, &names)?;
         check_site(node, &name)?;
         activities.push(reader.number("activity")?);
+        outages.push(outage(&mut reader, ["off-at", "on-at"])?);
         let Access::Cell {
             spec,
             background_trace,
@@ -93,20 +95,24 @@ pub(super) fn read(
         }
     }
     top.put("cell", ResolvedValue::List(resolved));
+    if outages.iter().all(|it| is_off_at_first(Some(it))) {
+        return Err(fault(at, "all cells are off as the run begins")
+            .allowed("at least one is on")
+            .hint("give one a later \"off-at\""));
+    }
     let Some(mut access) = first.filter(|_| items.len() > 1) else {
         return Err(fault(at, format!("{} tables [[cell]]", items.len()))
             .allowed("expected two and more")
             .hint("write a single cell as [cell]"));
     };
     if let Access::Cell { spec, several, .. } = &mut access {
-        let (measurements, timing, is_forwarding) = handover(top, &spec.config)?;
+        let handover = handover::read(top, &spec.config)?;
         *several = Some(Box::new(Several {
             names,
             activities,
+            outages,
             others,
-            measurements,
-            timing,
-            is_forwarding,
+            handover,
         }));
     }
     Ok(access)
@@ -178,47 +184,10 @@ fn check_alike(first: &Access, config: &CellConfig, names: &[(String, Position)]
     .hint(format!("take rat = \"{of_first}\"")))
 }
 
-/// Reads `[handover]`.
-fn handover(
-    top: &mut Reader<'_>,
-    cell: &CellConfig,
-) -> Checked<(MeasurementsConfig, Timing, bool)> {
-    let node = top.given("handover");
-    let is_lte = cell.rat == ran::Rat::Lte;
-    let mut reader = Reader::open("handover", "[handover]", node, top.at())?.for_lte(is_lte);
-    let a3 = A3Config::new(
-        reader.quantity("a3-offset")?,
-        reader.quantity("hysteresis")?,
-        reader.quantity("time-to-trigger")?,
-    );
-    let a3 = a3.map_err(|error| fault(reader.place("hysteresis"), error.to_string()))?;
-    let filter = FilterCoefficient::new(reader.count("filter-coefficient")?);
-    let filter =
-        filter.map_err(|error| fault(reader.place("filter-coefficient"), error.to_string()))?;
-    let measurements = MeasurementsConfig {
-        period: reader.quantity("measurement-period")?,
-        filter,
-        a3,
-    };
-    let timing = Timing {
-        preparation: reader.quantity("preparation")?,
-        interruption: reader.quantity("interruption")?,
-        path_switch: reader.quantity("path-switch")?,
-        forwarding: reader.quantity("forwarding-delay")?,
-    };
-    let is_forwarding = reader.flag("forwarding")?;
-    top.put("handover", ResolvedValue::Table(reader.finish()));
-    Ok((measurements, timing, is_forwarding))
-}
-
-/// That `[handover]` and a user's `cell` stand with several cells only.
-pub(super) fn check_single(top: &Reader<'_>) -> Checked<()> {
-    match top.given("handover") {
-        None => Ok(()),
-        Some(node) => Err(fault(node.at, "[handover] without several cells")
-            .allowed("a single cell hands no user over")
-            .hint("write the cells as [[cell]], or remove the table")),
-    }
+/// Whether a cell sends nothing at the beginning.
+fn is_off_at_first(outage: Option<&Option<OutageSpec>>) -> bool {
+    let outage = outage.and_then(Option::as_ref);
+    outage.is_some_and(|it| it.lasts_at(Duration::ZERO))
 }
 
 impl Several {
@@ -254,6 +223,12 @@ impl Several {
         };
         let names = || self.names.iter().map(|(name, _)| name.as_str());
         match names().position(|of| of == name) {
+            Some(cell) if is_off_at_first(self.outages.get(cell)) => Err(fault(
+                ue.place("cell"),
+                format!("the cell \"{name}\" is off as the run begins"),
+            )
+            .allowed("a user is first served by a cell that is on")
+            .hint("name another one, or give the cell a later \"off-at\"")),
             Some(cell) => Ok(Some(cell)),
             None => Err(
                 fault(ue.place("cell"), format!("there is no cell \"{name}\""))
@@ -282,20 +257,26 @@ impl Several {
         let specs = core::iter::once(first.clone());
         let specs = specs.chain(self.others.into_iter().map(|(spec, _)| spec));
         let named = self.names.into_iter().zip(self.activities);
+        let named = named.zip(self.outages);
         CellsSpec {
             cells: named
                 .zip(specs)
                 .zip(radios)
-                .map(|((((name, _), activity), spec), radios)| NamedCell {
-                    name,
-                    spec,
-                    activity,
-                    radios,
-                })
+                .map(
+                    |(((((name, _), activity), outage), spec), radios)| NamedCell {
+                        name,
+                        spec,
+                        activity,
+                        outage,
+                        radios,
+                    },
+                )
                 .collect(),
-            measurements: self.measurements,
-            timing: self.timing,
-            is_forwarding: self.is_forwarding,
+            measurements: self.handover.measurements,
+            timing: self.handover.timing,
+            is_forwarding: self.handover.is_forwarding,
+            link_monitor: self.handover.link_monitor,
+            reestablishment: self.handover.reestablishment,
             first: others.iter().map(|ue| ue.first).collect(),
         }
     }

@@ -6,6 +6,7 @@ mod cell;
 mod cells;
 mod channel;
 mod flow;
+mod handover;
 mod moving;
 mod pep;
 mod queues;
@@ -233,7 +234,7 @@ fn access(cx: &mut Context<'_>, top: &mut Reader<'_>, tunnel: Option<&Tunnel>) -
     match (top.given("cell"), top.given("link")) {
         (Some(cell), None) => cell::read(cx, top, cell),
         (None, Some(link)) => {
-            cells::check_single(top)?;
+            handover::check_single(top)?;
             read_link(top, link).map(Access::Link)
         }
         (Some(_), Some(link)) => Err(fault(link.at, "both [cell] and [link] are given")

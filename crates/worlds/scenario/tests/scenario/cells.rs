@@ -129,6 +129,41 @@ fn a_hysteresis_below_zero_and_a_filter_of_no_standard_are_refused() {
 }
 
 #[test]
+fn a_user_of_a_cell_that_is_off_is_refused() {
+    let off =
+        |cell: &str, from: &str| cell.replace("rat =", &format!("off-at = \"{from}\"\nrat ="));
+    refused(
+        &format!("{WEST}{}{USER}cell = \"east\"\n", off(EAST, "0 s")),
+        &["the cell \"east\" is off as the run begins", "off-at"],
+    );
+    refused(
+        &format!("{}{}{USER}", off(WEST, "0 s"), off(EAST, "0 s")),
+        &["all cells are off"],
+    );
+    let backwards = off(EAST, "1 s").replace("rat =", "on-at = \"500 ms\"\nrat =");
+    refused(
+        &format!("{WEST}{backwards}{USER}"),
+        &["\"on-at\" = 500 ms is not after \"off-at\" = 1 s"],
+    );
+    let later = format!("{WEST}{}{USER}cell = \"east\"\n", off(EAST, "500 ms"));
+    let cells = read(&later).expect("valid");
+    let outage = cells.cells[1].outage.expect("off");
+    assert_eq!(
+        (outage.from, outage.until),
+        (Duration::from_millis(500), None)
+    );
+}
+
+#[test]
+fn thresholds_that_cross_and_no_indications_are_refused() {
+    let with = |line: &str| format!("{WEST}{EAST}{USER}[handover]\n{line}\n");
+    refused(&with("q-in = \"-9 dB\""), &["q-in", "-9 dB", "-8 dB"]);
+    refused(&with("n310 = 0"), &["n310"]);
+    refused(&with("n311 = 21"), &["n311", "20"]);
+    refused(&with("t310 = \"-1 s\""), &["t310"]);
+}
+
+#[test]
 fn what_needs_several_cells_is_refused_with_one() {
     let one = "[cell]\nrat = \"lte\"\nbandwidth = \"5 MHz\"\n[ue.phone]\nchannel = { kind = \"constant-cqi\", cqi = 9 }\n";
     refused(
@@ -139,6 +174,8 @@ fn what_needs_several_cells_is_refused_with_one() {
         &format!("{one}cell = \"west\"\n"),
         &["\"cell\" without several cells"],
     );
+    let off = one.replace("rat =", "off-at = \"1 s\"\nrat =");
+    refused(&off, &["\"off-at\" without several cells"]);
     refused(&format!("{WEST}{USER}"), &["1 tables [[cell]]", "[cell]"]);
 }
 

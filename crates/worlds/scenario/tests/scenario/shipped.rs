@@ -396,3 +396,12 @@ fn all_of_nested_cc_can_be_read() {
         );
     }
 }
+
+#[test]
+fn all_of_mobility_can_be_read() {
+    for (name, cells, users) in [("street", 3, 2), ("train", 3, 5), ("crowd", 2, 20)] {
+        let e = experiment(&format!("mobility/{name}"));
+        assert_eq!((e.ues.len(), e.flows.len()), (users, users), "{name}");
+        assert_eq!(e.cells.expect("several cells").cells.len(), cells, "{name}");
+    }
+}

@@ -10,6 +10,7 @@ mod determinism;
 mod dumbbell;
 mod experiments;
 mod handover;
+mod handover_mechanisms;
 mod marks;
 mod meld;
 mod moving;

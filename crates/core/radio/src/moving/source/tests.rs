@@ -572,3 +572,39 @@ fn another_base_station_disturbs_with_the_share_of_its_power() {
     let (mut near, mut far) = (radio(90.0), radio(0.0));
     assert!(near.received(seconds(1.0)) > far.received(seconds(1.0)));
 }
+
+#[test]
+fn a_base_station_that_is_off_is_not_received_and_disturbs_nobody() {
+    let radio = |x: f64| {
+        let base = BaseStation {
+            place: at(x, 0.0),
+            ..plain().base
+        };
+        let config = MovingRadioConfig { base, ..plain() };
+        MovingRadio::new(&config, RUN, &Streams::new(1)).unwrap()
+    };
+    let off_from_1_to_2_s = |mut radio: MovingRadio| {
+        radio.switch_off(seconds(1.0), seconds(2.0));
+        radio
+    };
+    let snr = radio(0.0).mean_snr().to_linear();
+    let mut here = off_from_1_to_2_s(radio(0.0));
+    for (time, is_off) in [(0.5, false), (1.0, true), (1.999, true), (2.0, false)] {
+        assert_eq!(
+            here.received(seconds(time)).get().is_finite(),
+            !is_off,
+            "{time} s"
+        );
+        assert_eq!(sinr(&mut here, time) < -100.0, is_off, "{time} s");
+    }
+    let mut beside = radio(0.0);
+    beside.disturbed_by(off_from_1_to_2_s(radio(200.0)), 1.0);
+    let mut undisturbed = |time: f64| {
+        let sample = beside.sinr(seconds(time));
+        assert!(sample.holds_until > seconds(time));
+        sample.sinr.to_linear() / snr
+    };
+    assert!(undisturbed(0.5) < 0.9);
+    assert!((undisturbed(1.5) - 1.0).abs() < 1e-9);
+    assert!(undisturbed(2.5) < 0.9);
+}
