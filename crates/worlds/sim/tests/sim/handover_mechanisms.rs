@@ -16,36 +16,40 @@ fn conserved(set: &[(&str, &str)]) -> RunResult {
 /// Every queue management of the base station hands its queue over.
 #[test]
 fn queues_of_the_base_station_are_handed_over_without_loss() {
-    let layers = [
-        (
-            "rlc",
-            &[
-                "drop-tail",
-                "codel",
-                "fq-codel",
-                "dualpi2",
-                "l4span",
-                "dynrlc",
-                "drql",
-                "5g-bdp",
-                "default",
-            ][..],
-        ),
-        ("sdap", &["usp", "fq-codel", "default"][..]),
-        ("upf", &["sfq", "codel", "default"][..]),
+    let rlc = [
+        "drop-tail",
+        "codel",
+        "fq-codel",
+        "dualpi2",
+        "l4span",
+        "dynrlc",
+        "drql",
+        "5g-bdp",
+        "default",
     ];
-    for (layer, algorithms) in layers {
-        for algorithm in algorithms {
-            let keys = ["cell.0", "cell.1"].map(|cell| format!("{cell}.queues.{layer}.algorithm"));
-            let set = keys.each_ref().map(|key| (key.as_str(), *algorithm));
-            let result = conserved(&set);
-            let [one] = result.handovers.as_slice() else {
-                panic!("{set:?}: one handover: {:?}", result.handovers);
-            };
-            assert!(one.forwarded > 0, "{set:?}: {one:?}");
-            assert_eq!(one.lost, 0, "{set:?}: {one:?}");
-            assert!(result.flows[0].goodput.as_bps() > 10_000_000, "{set:?}");
-        }
+    let alone = rlc.map(|algorithm| vec![("rlc", algorithm)]);
+    // above the RLC packets wait where it holds them back
+    let above = [
+        vec![("rlc", "dynrlc"), ("sdap", "usp")],
+        vec![("rlc", "drql"), ("sdap", "fq-codel")],
+        vec![("rlc", "5g-bdp"), ("sdap", "usp"), ("upf", "codel")],
+    ];
+    for layers in alone.iter().chain(&above) {
+        let keys: Vec<(String, &str)> = layers
+            .iter()
+            .flat_map(|(layer, algorithm)| {
+                ["cell.0", "cell.1"]
+                    .map(|cell| (format!("{cell}.queues.{layer}.algorithm"), *algorithm))
+            })
+            .collect();
+        let set: Vec<(&str, &str)> = keys.iter().map(|(key, to)| (key.as_str(), *to)).collect();
+        let result = conserved(&set);
+        let [one] = result.handovers.as_slice() else {
+            panic!("{set:?}: one handover: {:?}", result.handovers);
+        };
+        assert!(one.forwarded > 0, "{set:?}: {one:?}");
+        assert_eq!(one.lost, 0, "{set:?}: {one:?}");
+        assert!(result.flows[0].goodput.as_bps() > 10_000_000, "{set:?}");
     }
 }
 
@@ -103,15 +107,12 @@ fn the_proxy_keeps_its_pace_across_a_handover() {
             after > 0.7 * before,
             "{interruption}: {before} then {after} bit/s"
         );
-        // base, interruption, and what a round trip of it puts into the queue
-        let slowest = of_second(&result, Metric::Rtt, one.at.as_secs_f64())
+        // what had waited for a cell without reception has arrived by then
+        let served = one.at.as_secs_f64() + one.interruption.as_secs_f64() + 0.1;
+        let slowest = of_second(&result, Metric::Rtt, served)
             .into_iter()
             .fold(0.0, f64::max);
-        let bound = 30.0 + 2.0 * one.interruption.as_millis_f64() + 40.0;
-        assert!(
-            slowest < bound,
-            "{interruption}: {slowest} ms, expected less than {bound}"
-        );
+        assert!(slowest < 30.0 + 20.0, "{interruption}: {slowest} ms");
     }
 }
 
