@@ -34,4 +34,4 @@ pub use outgoing::{OfSocket, Outgoing};
 pub use pattern::{assert_pattern, pattern};
 pub use port::free_port;
 pub use skip::{Missing, has_root, skip};
-pub use wait::{HANG_LIMIT, wait_for, wait_until};
+pub use wait::{HANG_LIMIT, is_slow_machine, wait_for, wait_until};

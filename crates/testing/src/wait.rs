@@ -18,6 +18,11 @@ fn hang_limit() -> Duration {
     HANG_LIMIT * factor.map_or(1, |text| factor_of(&text))
 }
 
+/// True on a slow machine, an emulated one, where tests do less: `BRIMFUL_HANG_FACTOR` is set there.
+pub fn is_slow_machine() -> bool {
+    std::env::var_os(FACTOR).is_some()
+}
+
 fn factor_of(text: &str) -> u32 {
     let factor = text
         .parse()

@@ -20,8 +20,7 @@ const PERIOD: Duration = Duration::from_millis(1);
 const SLOW_PERIOD: Duration = Duration::from_millis(30);
 
 fn period() -> Duration {
-    // set where the machine is slow: `testing::wait_for`
-    if std::env::var_os("BRIMFUL_HANG_FACTOR").is_some() {
+    if testing::is_slow_machine() {
         SLOW_PERIOD
     } else {
         PERIOD

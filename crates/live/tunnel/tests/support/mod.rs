@@ -349,8 +349,7 @@ pub fn one_path(more: &str) -> String {
 
 /// What is done on an emulated processor is less.
 pub fn emulated_or<T>(emulated: T, usual: T) -> T {
-    // set where the machine is slow: `testing::wait_for`
-    if std::env::var_os("BRIMFUL_HANG_FACTOR").is_some() {
+    if testing::is_slow_machine() {
         emulated
     } else {
         usual

@@ -6,6 +6,7 @@ use crate::flow::{Ends, Flow, Window};
 use crate::registry::Full;
 use crate::relay::command::Waker;
 use crate::relay::connection::{Connection, Next, ResetReason, Side};
+use crate::relay::slab::Key;
 use crate::relay::upstream::{Opened, UNSPECIFIED, canonical};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
@@ -134,8 +135,14 @@ impl Worker {
         let sockets = (ran, opened.socket);
         let flow = Arc::new(Flow::new(ends, sockets, window, opened.wire));
         flow.set_unsent();
+        let connection = Connection::new(flow, self.now);
+        self.watch(connection);
+    }
+
+    /// A connection lives from here on, and its sockets are watched; none if that cannot be, and it has ended.
+    pub(super) fn watch(&mut self, connection: Connection) -> Option<Key> {
+        let flow = Arc::clone(&connection.flow);
         self.shared.registry.add(&flow);
-        let connection = Connection::new(Arc::clone(&flow), self.now);
         let key = self.connections.insert(connection);
         flow.set_waker(Waker::new(Arc::clone(&self.handle), key));
         let flags =
@@ -144,9 +151,10 @@ impl Worker {
             let token = EventData::new_u64(token(key, side));
             if let Err(error) = epoll::add(&self.epoll, socket, token, flags) {
                 self.end(key, Next::Reset(ResetReason::Broken(error)));
-                return;
+                return None;
             }
         }
+        Some(key)
     }
 
     /// How windows are decided, if they are.

@@ -1,17 +1,15 @@
 //! Connections that move to another proxy, or from one.
 
-use super::{Worker, token};
+use super::Worker;
 use crate::flow::{Ends, Flow, Window};
 use crate::handover::{freeze, repair};
 use crate::relay::carried::Carried;
-use crate::relay::command::Waker;
 use crate::relay::connection::{Connection, Next, ResetReason, Side};
 use crate::relay::moving::{Adopted, Frozen, Moving};
 use crate::relay::slab::Key;
 use crate::relay::upstream::{set_keepalive, set_receive_buffer};
 use crate::sys;
 use relocation::Outcome;
-use rustix::event::epoll::{self, EventData, EventFlags};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -120,20 +118,10 @@ impl Worker {
         self.shared
             .registry
             .account(&flow_here.ue, 0, carried.len());
-        self.shared.registry.add(&flow_here);
-        let connection = Connection::adopted(Arc::clone(&flow_here), carried, self.now);
-        let key = self.connections.insert(connection);
-        flow_here.set_waker(Waker::new(Arc::clone(&self.handle), key));
-        let flags =
-            EventFlags::IN | EventFlags::PRI | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
-        for (side, socket) in [(Side::Ran, &flow_here.ran), (Side::Wan, &flow_here.wan)] {
-            let token = EventData::new_u64(token(key, side));
-            if let Err(error) = epoll::add(&self.epoll, socket, token, flags) {
-                self.end(key, Next::Reset(ResetReason::Broken(error)));
-                return;
-            }
+        let connection = Connection::adopted(flow_here, carried, self.now);
+        if let Some(key) = self.watch(connection) {
+            self.enqueue(key);
         }
-        self.enqueue(key);
     }
 }
 
