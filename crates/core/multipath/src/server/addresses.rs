@@ -45,8 +45,8 @@ impl<P: Payload> Server<P> {
         self.arrived_at = address;
     }
 
-    /// Signals to a client that this server takes paths there too. An address that has a path already is not
-    /// signalled: the client has it.
+    /// Signals to a client that this server takes paths there too, also where one has been joined: that path may be
+    /// about to end. The address of the connection's first path is not signalled.
     ///
     /// # Errors
     /// [`OutboxError`] if too much waits to be confirmed.
@@ -59,8 +59,8 @@ impl<P: Payload> Server<P> {
         let Some(state) = self.connections.get_mut(&key) else {
             return Ok(());
         };
-        let is_known = state.addresses.known(address.ip()).is_some();
-        let Some(id) = state.addresses.id_of(address.ip()).filter(|_| !is_known) else {
+        let id = state.addresses.id_of(address.ip());
+        let Some(id) = id.filter(|id| id.0 > 0) else {
             return Ok(());
         };
         let port = Some(address.port());

@@ -16,7 +16,12 @@ impl Server {
 
     /// Signals to a client where else it can reach this server.
     pub(super) fn announce(&mut self, now: Instant, key: ConnectionKey) {
-        for address in Self::announced(&self.config) {
+        let all = Self::announced(&self.config).to_vec();
+        self.signal(now, key, &all);
+    }
+
+    fn signal(&mut self, now: Instant, key: ConnectionKey, addresses: &[SocketAddr]) {
+        for address in addresses {
             if let Err(error) = self.core.announce(now, key, *address) {
                 tracing::warn!(%address, %error, "an address cannot be announced");
             }
@@ -31,6 +36,8 @@ impl Server {
         }
         let is_gone = |address: &&SocketAddr| !new.iter().any(|a| a.ip() == address.ip());
         let gone: Vec<SocketAddr> = old.iter().filter(is_gone).copied().collect();
+        let is_new = |address: &&SocketAddr| !old.contains(*address);
+        let added: Vec<SocketAddr> = new.iter().filter(is_new).copied().collect();
         let keys: Vec<_> = self.core.connections().map(|(key, _)| key).collect();
         for key in keys {
             for address in &gone {
@@ -38,7 +45,7 @@ impl Server {
                     tracing::warn!(%address, %error, "an address cannot be withdrawn");
                 }
             }
-            self.announce(now, key);
+            self.signal(now, key, &added);
         }
         Some("addresses that are announced".to_owned())
     }
