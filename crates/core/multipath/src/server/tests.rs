@@ -4,6 +4,7 @@ use crate::packet::{AddressId, PathPriority};
 use crate::provision::Builtin;
 use crate::scheduler;
 
+mod addresses;
 mod clients;
 mod forged;
 
