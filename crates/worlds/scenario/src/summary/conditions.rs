@@ -87,12 +87,13 @@ pub(super) fn traces<'a>(
     runs: impl IntoIterator<Item = &'a RunResult>,
 ) -> Vec<TraceSummary> {
     let runs: Vec<&RunResult> = runs.into_iter().collect();
-    let down = experiment.ues.iter().filter_map(|ue| match &ue.channel {
-        ChannelSpec::Trace(spec) => {
-            let offset = |run: &RunResult| ue.trace_offset(run.seed);
-            Some(trace(&ue.name, Direction::Down, spec, offset, &runs))
-        }
-        _ => None,
+    let down = experiment.ues.iter().enumerate().flat_map(|(index, ue)| {
+        let specs = downlink(experiment, (index, &ue.channel)).into_iter();
+        let summary = |spec: &TraceSpec| {
+            let offset = |run: &RunResult| Some(ue.offset_in(spec, run.seed));
+            trace(&ue.name, Direction::Down, spec, offset, &runs)
+        };
+        specs.map(summary).collect::<Vec<_>>()
     });
     let up = experiment.ues.iter().filter_map(|ue| {
         let offset = |run: &RunResult| ue.uplink_offset(run.seed);
@@ -100,6 +101,21 @@ pub(super) fn traces<'a>(
         Some(trace(&ue.name, Direction::Up, spec, offset, &runs))
     });
     down.chain(up).collect()
+}
+
+/// The traces that drive a user's downlink: of several cells, one each.
+fn downlink<'a>(
+    experiment: &'a Experiment,
+    (ue, channel): (usize, &'a ChannelSpec),
+) -> Vec<&'a TraceSpec> {
+    match (channel, &experiment.cells) {
+        (ChannelSpec::Trace(_), Some(cells)) => {
+            let cells = cells.cells.iter();
+            cells.filter_map(|cell| cell.traces.get(ue)).collect()
+        }
+        (ChannelSpec::Trace(spec), None) => vec![spec],
+        _ => Vec::new(),
+    }
 }
 
 /// A part of a trace, from where to which time; beyond the trace's end its beginning follows.
