@@ -1,6 +1,7 @@
 //! What the repeats ran on, and what differed between them: what a reader needs to judge a mean and
 //! its interval.
 
+use crate::cells::NamedCell;
 use crate::experiment::{AccessSpec, ChannelSpec, Direction, Experiment, TraceSpec};
 use crate::result::{ApplicationResult, FlowResult, RunResult};
 use radio::trace::{Network, NetworkTimes};
@@ -14,6 +15,9 @@ use units::Duration;
 pub struct TraceSummary {
     /// The user.
     pub ue: String,
+    /// The cell that it was recorded in, where each of several has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cell: Option<String>,
     /// What it drove: `down` or `up`.
     pub direction: &'static str,
     /// The trace's file.
@@ -89,9 +93,12 @@ pub(super) fn traces<'a>(
     let runs: Vec<&RunResult> = runs.into_iter().collect();
     let down = experiment.ues.iter().enumerate().flat_map(|(index, ue)| {
         let specs = downlink(experiment, (index, &ue.channel)).into_iter();
-        let summary = |spec: &TraceSpec| {
+        let summary = |(cell, spec): (Option<&str>, &TraceSpec)| {
             let offset = |run: &RunResult| Some(ue.offset_in(spec, run.seed));
-            trace(&ue.name, Direction::Down, spec, offset, &runs)
+            TraceSummary {
+                cell: cell.map(str::to_owned),
+                ..trace(&ue.name, Direction::Down, spec, offset, &runs)
+            }
         };
         specs.map(summary).collect::<Vec<_>>()
     });
@@ -103,17 +110,19 @@ pub(super) fn traces<'a>(
     down.chain(up).collect()
 }
 
-/// The traces that drive a user's downlink: of several cells, one each.
+/// The traces that drive a user's downlink: of several cells, one each, with their names.
 fn downlink<'a>(
     experiment: &'a Experiment,
     (ue, channel): (usize, &'a ChannelSpec),
-) -> Vec<&'a TraceSpec> {
+) -> Vec<(Option<&'a str>, &'a TraceSpec)> {
     match (channel, &experiment.cells) {
         (ChannelSpec::Trace(_), Some(cells)) => {
             let cells = cells.cells.iter();
-            cells.filter_map(|cell| cell.traces.get(ue)).collect()
+            let named =
+                |cell: &'a NamedCell| Some((Some(cell.name.as_str()), cell.traces.get(ue)?));
+            cells.filter_map(named).collect()
         }
-        (ChannelSpec::Trace(spec), None) => vec![spec],
+        (ChannelSpec::Trace(spec), None) => vec![(None, spec)],
         _ => Vec::new(),
     }
 }
@@ -144,6 +153,7 @@ fn trace(
     let used = spans.iter().map(|(begin, end)| *end - *begin);
     TraceSummary {
         ue: ue.to_owned(),
+        cell: None,
         direction: match direction {
             Direction::Down => "down",
             Direction::Up => "up",

@@ -188,7 +188,10 @@ fn a_cell_without_a_trace_beside_others_is_refused() {
     let both = format!("{EAST}\n{site}");
     Case::new([WEST, &both], "").refused(&["the cell \"east\" has a trace and a \"site\""]);
     let budget = format!("uplink = {{ link = \"budget\" }}\n{EAST}");
-    Case::new([WEST, &budget], "").refused(&["the cell \"east\" a trace", "fixed-mcs"]);
+    Case::new([WEST, &budget], "").refused(&[
+        "the cell \"east\" has a link budget, and the cell a trace",
+        "fixed-mcs",
+    ]);
     let missing = "trace = { file = \"nowhere\" }";
     Case::new([WEST, missing], "").refused(&["s.toml:", "nowhere"]);
     let one = Case {
