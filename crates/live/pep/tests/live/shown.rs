@@ -136,7 +136,7 @@ fn windows_that_are_closed_at_the_wire_lose_no_byte() {
     );
 }
 
-/// What a server is shown, as it arrives there: by each segment of the proxy, the first byte that may not be sent.
+/// What a server is shown, in the order in which it leaves: by each segment of the proxy, the first byte that may not be sent.
 fn edges_on_the_wire_never_move_left() {
     let Some(hosts) = Hosts::try_new("edges_on_the_wire_never_move_left") else {
         return;

@@ -1,9 +1,9 @@
-//! What a server is shown, as it arrives there.
+//! What a server is shown.
 
-use super::Hosts;
+use super::{Hosts, Namespace};
 use std::collections::BTreeMap;
 
-/// Packets from the UE's address at the server's interface, and the windows that they show.
+/// Packets from the UE's address at an interface, and the windows that they show.
 pub struct Capture {
     child: std::process::Child,
     file: tempfile::NamedTempFile,
@@ -16,7 +16,7 @@ pub struct Edges {
     pub edges: Vec<u32>,
     /// The window of each, bytes.
     pub windows: Vec<u64>,
-    /// When each arrived, seconds since 1970.
+    /// When each passed, seconds since 1970.
     pub times: Vec<f64>,
     /// The proxy has ended its direction.
     pub has_ended: bool,
@@ -26,7 +26,7 @@ pub struct Edges {
     first: Option<u64>,
 }
 
-/// When a segment arrived, seconds since 1970.
+/// When a segment passed, seconds since 1970.
 fn time(line: &str) -> f64 {
     let stamp = line.split(' ').next().expect("a word");
     stamp.parse().expect("a time")
@@ -40,15 +40,21 @@ impl Drop for Capture {
 }
 
 impl Capture {
+    /// In the order in which they leave the proxy. (Of those of one connection, two that leave on two processors may
+    /// overtake each other on their way.)
     pub fn start(hosts: &Hosts) -> Self {
+        Self::at(&hosts.proxy, "wan0")
+    }
+
+    /// In the order in which they pass an interface.
+    pub fn at(host: &Namespace, interface: &str) -> Self {
         let file = tempfile::NamedTempFile::new().expect("a file");
-        let mut child = hosts
-            .server
+        let mut child = host
             .enter(|| {
                 std::process::Command::new("tcpdump")
                     .args([
                         "-i",
-                        "s0",
+                        interface,
                         "-n",
                         "-S",
                         "-l",
