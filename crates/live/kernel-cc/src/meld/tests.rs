@@ -423,6 +423,7 @@ fn lose_and_look(host: &Host) {
                 ..lossy()
             };
             let (decided, printed) = transfer(host, &mut meld, which, Some(report));
+            println!("{which:?}: {decided:?} {printed}");
             let [(Reason::LostOnRadio, count)] = decided[..] else {
                 return false;
             };
