@@ -26,6 +26,25 @@ pub struct Edges {
     first: Option<u64>,
 }
 
+impl Edges {
+    /// No segment shows a server less than the one before, but for what the field cannot hold of a window (RFC 7323 2.4); nor
+    /// none at all, but for so many times: Linux answers a segment for which it has no memory by a closed window.
+    pub fn assert_never_left(&self, what: &str, closed: u64) {
+        let unit = 1_i32 << self.scale;
+        let mut left = 0;
+        for (n, two) in self.edges.windows(2).enumerate() {
+            if two[1].wrapping_sub(two[0]).cast_signed() > -unit {
+                continue;
+            }
+            left += 1;
+            assert!(
+                self.windows[n + 1] == 0 && left <= closed,
+                "{what}: {two:?}, and {closed} segments without memory"
+            );
+        }
+    }
+}
+
 /// When a segment passed, seconds since 1970.
 fn time(line: &str) -> f64 {
     let stamp = line.split(' ').next().expect("a word");
