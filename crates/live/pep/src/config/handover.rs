@@ -8,6 +8,9 @@ use units::Duration;
 /// Without a message for so long a transfer is given up.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
+/// Bytes of connections that run are sent ahead for so long.
+const AHEAD: Duration = Duration::from_millis(500);
+
 /// How connections move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Handover {
@@ -15,6 +18,8 @@ pub struct Handover {
     pub listen: Option<PathBuf>,
     /// For each message.
     pub timeout: Duration,
+    /// For sending ahead what connections carry, while they run; zero: all is sent while they are frozen.
+    pub ahead: Duration,
     /// The program that has the network send a UE's packets here.
     pub route_hook: Option<PathBuf>,
     /// Other proxies.
@@ -48,6 +53,7 @@ pub(super) fn handover(
     if timeout < Duration::from_millis(10) || timeout > Duration::from_secs(60) {
         return Err(table.fault(format!("timeout is {timeout}, expected 10 ms to 1 min")));
     }
+    let ahead = ahead(&mut table)?;
     let route_hook = path(&mut table, "route-hook", None)?;
     let mut peers: Vec<Peer> = Vec::new();
     for mut peer in table.tables("peer", "[[handover.peer]]")? {
@@ -80,9 +86,24 @@ pub(super) fn handover(
     Ok(Some(Handover {
         listen,
         timeout,
+        ahead,
         route_hook,
         peers,
     }))
+}
+
+/// How long, or `none`.
+fn ahead(table: &mut Section<'_, '_>) -> Result<Duration, ConfigError> {
+    let Some((text, at)) = table.text("ahead")? else {
+        return Ok(AHEAD);
+    };
+    let time = match text.as_str() {
+        "none" => Some(Duration::ZERO),
+        text => text.parse().ok().filter(|time| !Duration::is_zero(*time)),
+    };
+    let expected = "expected \"none\", or a time of at most 1 min";
+    time.filter(|time| *time <= Duration::from_secs(60))
+        .ok_or_else(|| table.fault_at(at, format!("ahead is {text:?}, {expected}")))
 }
 
 /// An absolute path, behind a scheme if there is one.
@@ -122,6 +143,7 @@ mod tests {
         let of = of.expect("valid").handover.expect("there");
         assert_eq!(of.peers[0].cells, [2, 3]);
         assert_eq!(of.timeout.as_millis(), 1_000);
+        assert_eq!(of.ahead.as_millis(), 500);
         assert_eq!(parse("").expect("valid").handover, None);
     }
 
@@ -136,6 +158,11 @@ mod tests {
                 "[handover]\ntimeout = \"1 ms\"\n".to_owned(),
                 "10 ms to 1 min",
             ),
+            (
+                "[handover]\nlisten = \"unix:/run/h\"\nahead = \"2 min\"\n".to_owned(),
+                "at most 1 min",
+            ),
+            ("[handover]\nahead = \"0 s\"\n".to_owned(), "\"none\""),
             (format!("[handover]\n{peer}{peer}"), "another for each"),
             (
                 format!("[handover]\n{peer}{}", peer.replace("\"b\"", "\"c\"")),

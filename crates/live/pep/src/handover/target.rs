@@ -8,7 +8,10 @@ use crate::error::PepError;
 use crate::privileges::User;
 use crate::relay::{Adopted, Moving, WorkerCommand};
 use daemon::Seats;
-use relocation::{Flow, Message, Outcome, Target, TargetEvent, TargetStep};
+use relocation::{
+    Ahead, Flow, Malformed, Message, OLDEST, Outcome, Rest, Streams, Target, TargetEvent,
+    TargetStep,
+};
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::PermissionsExt;
@@ -84,7 +87,15 @@ struct Transfer<'a> {
     ue: IpAddr,
     outcomes: Vec<Outcome>,
     restored: Vec<Adopted>,
+    /// What came ahead.
+    streams: Streams,
     stay: Vec<(SocketAddr, SocketAddr)>,
+}
+
+/// A frozen connection that has come.
+enum Come {
+    Whole(Box<Flow>),
+    Rest(Box<Rest>),
 }
 
 fn take_over(core: &Core, stream: UnixStream) {
@@ -92,8 +103,14 @@ fn take_over(core: &Core, stream: UnixStream) {
     let Some(of) = &config.handover else { return };
     let timeout = Duration::from_nanos(of.timeout.as_nanos());
     let mut link = Link::new(stream, timeout);
-    let Ok(Message::Offer { ue, flows }) = link.receive() else {
-        return;
+    let (version, ue, flows) = match link.receive() {
+        Ok(Message::Offer { version, ue, flows }) => (version, ue, flows),
+        Err(error) if is_of_another_version(&error) => {
+            core.shared.handover.on_refused(Outcome::Version);
+            let _ = link.send(&Message::Refuse(Outcome::Version));
+            return;
+        }
+        _ => return,
     };
     let ue = ue.to_canonical();
     let under_way = core.shared.handover.begin(ue);
@@ -111,6 +128,7 @@ fn take_over(core: &Core, stream: UnixStream) {
         ue,
         outcomes: Vec::new(),
         restored: Vec::new(),
+        streams: Streams::default(),
         stay: Vec::new(),
         config: Arc::clone(&config),
     };
@@ -119,9 +137,13 @@ fn take_over(core: &Core, stream: UnixStream) {
     loop {
         let sent = match transfer.side.on(event) {
             TargetStep::Accept => link.send(&Message::Accept),
+            // it was, as it came
+            TargetStep::Keep => Ok(()),
             TargetStep::Restore => {
-                if let Some(flow) = flow.take() {
-                    transfer.restore(flow);
+                match flow.take() {
+                    Some(Come::Whole(flow)) => transfer.restore(flow),
+                    Some(Come::Rest(rest)) => transfer.complete(*rest),
+                    None => {}
                 }
                 Ok(())
             }
@@ -141,8 +163,19 @@ fn take_over(core: &Core, stream: UnixStream) {
             TargetStep::End => return,
         };
         event = match sent.and_then(|()| link.receive()) {
+            Ok(Message::Ahead(ahead)) if version > OLDEST => match transfer.keep(*ahead) {
+                Ok(()) => TargetEvent::Ahead,
+                Err(error) => {
+                    tracing::warn!(%ue, %error, "what came ahead cannot be");
+                    TargetEvent::Lost
+                }
+            },
+            Ok(Message::Rest(rest)) if version > OLDEST => {
+                flow = Some(Come::Rest(rest));
+                TargetEvent::Flow
+            }
             Ok(Message::Flow(one)) => {
-                flow = Some(one);
+                flow = Some(Come::Whole(one));
                 TargetEvent::Flow
             }
             Ok(Message::End { stay }) => {
@@ -153,6 +186,11 @@ fn take_over(core: &Core, stream: UnixStream) {
             Ok(_) | Err(_) => TargetEvent::Lost,
         };
     }
+}
+
+fn is_of_another_version(error: &std::io::Error) -> bool {
+    let cause = error.get_ref().and_then(|e| e.downcast_ref::<Malformed>());
+    cause == Some(&Malformed::Version)
 }
 
 /// Why nothing of this UE is taken.
@@ -173,10 +211,41 @@ fn refusal(core: &Core, config: &Config, ue: IpAddr, flows: usize) -> Option<Out
 }
 
 impl Transfer<'_> {
+    fn most(&self) -> usize {
+        usize::try_from(self.config.limits.memory_per_ue.get()).unwrap_or(usize::MAX)
+    }
+
+    /// Keeps what has come of a connection that still runs.
+    fn keep(&mut self, ahead: Ahead) -> Result<(), Malformed> {
+        if ahead.client.ip() != self.ue {
+            return Err(Malformed::Value);
+        }
+        let most = self.most();
+        self.streams
+            .take(ahead, most, self.config.limits.connections_per_ue)
+    }
+
+    /// Restores a connection of which bytes have come ahead.
+    fn complete(&mut self, rest: Rest) {
+        match self.streams.complete(rest) {
+            Ok(flow) => self.restore(Box::new(flow)),
+            Err(outcome) => self.on_outcome(outcome),
+        }
+    }
+
+    fn on_outcome(&mut self, outcome: Outcome) {
+        if outcome != Outcome::Moved {
+            self.core.shared.handover.on_refused(outcome);
+        }
+        self.outcomes.push(outcome);
+    }
+
     fn restore(&mut self, flow: Box<Flow>) {
+        self.streams.forget(flow.client, flow.server);
+        let held = self.payload() + self.streams.held();
         let outcome = if flow.client.ip() != self.ue {
             Outcome::ForeignUe
-        } else if self.payload() + flow.payload() > self.config.limits.memory_per_ue.get() as usize
+        } else if held + flow.payload() > self.most()
             || self.outcomes.len() >= self.config.limits.connections_per_ue
         {
             Outcome::NoRoom
@@ -195,10 +264,7 @@ impl Transfer<'_> {
                 }
             }
         };
-        if outcome != Outcome::Moved {
-            self.core.shared.handover.on_refused(outcome);
-        }
-        self.outcomes.push(outcome);
+        self.on_outcome(outcome);
     }
 
     fn payload(&self) -> usize {
