@@ -159,15 +159,14 @@ fn read(socket: &OwnedFd, known: Known) -> io::Result<Option<Saved>> {
     let rcv_nxt = number()?;
     let inq = rustix::io::ioctl_fionread(socket)?;
     let inq = usize::try_from(inq).unwrap_or(usize::MAX);
-    let is_news = inq > known.unread;
-    let mut unread = peek(socket, if is_news { inq } else { 0 }, 0)?;
+    let news = inq.saturating_sub(known.unread);
+    let unread = unread(socket, known.unread, news)?;
     let window = sys::repair_window(socket)?;
-    let is_same = is_same && number()? == rcv_nxt && (!is_news || unread.len() == inq);
+    let is_same = is_same && number()? == rcv_nxt && unread.len() == news;
     queue(NO_QUEUE)?;
     if !is_same || !is_whole || unsent > queued {
         return Ok(None);
     }
-    unread.drain(..known.unread.min(unread.len()));
     if head > 0 {
         sent.drain(..sent.len() - queued);
         sent.truncate(head);
@@ -208,6 +207,27 @@ fn shown(rcv_wnd: u32, scales: Option<(u8, u8)>) -> u32 {
     let (_, ours) = scales.unwrap_or_default();
     let most = u64::from(u16::MAX) << ours.min(MAX_SCALE);
     u32::try_from(most).map_or(rcv_wnd, |most| rcv_wnd.min(most))
+}
+
+/// Of what a socket has received and was not read so many bytes, behind the first ones, which are known; it stays there.
+///
+/// # Errors
+/// The kernel's.
+pub(crate) fn unread(socket: &OwnedFd, known: usize, bytes: usize) -> io::Result<Vec<u8>> {
+    if bytes == 0 {
+        return Ok(Vec::new());
+    }
+    let set_offset = |offset| set_int(socket, libc::SOL_SOCKET, libc::SO_PEEK_OFF, offset);
+    let offset = i32::try_from(known).unwrap_or(i32::MAX);
+    if known > 0 && set_offset(offset).is_ok() {
+        let read = peek(socket, bytes, 0);
+        set_offset(-1)?;
+        return read;
+    }
+    // before Linux 6.9 a TCP socket has no offset
+    let mut read = peek(socket, known + bytes, 0)?;
+    read.drain(..known.min(read.len()));
+    Ok(read)
 }
 
 /// So many bytes of a queue, or as many as there are, with room for more of them.

@@ -75,8 +75,9 @@ pub(crate) fn hand_over(core: &Core, ue: IpAddr, peer: &Peer) -> Result<Report, 
     let of = config.handover.as_ref();
     let timeout = of.map_or(0, |of| of.timeout.as_nanos());
     let ahead = of.map_or(0, |of| of.ahead.as_nanos());
-    let link = Link::connect(&peer.address, Duration::from_nanos(timeout));
-    let link = link.map_err(|error| format!("{}: {error}", peer.address.display()))?;
+    let keys = stats.keys().zip(peer.public_key);
+    let link = Link::connect(&peer.address, keys, Duration::from_nanos(timeout));
+    let link = link.map_err(|error| format!("{}: {error}", peer.address))?;
     let transfer = Transfer {
         core,
         link,

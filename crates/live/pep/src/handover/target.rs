@@ -4,80 +4,16 @@ use super::link::Link;
 use super::repair;
 use crate::config::{Config, Handover, Interception};
 use crate::daemon::Core;
-use crate::error::PepError;
-use crate::privileges::User;
 use crate::relay::{Adopted, Moving, WorkerCommand};
-use daemon::Seats;
 use relocation::{
     Ahead, Flow, Malformed, Message, OLDEST, Outcome, Rest, Streams, Target, TargetEvent,
     TargetStep,
 };
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
-
-/// Transfers to here at a time.
-const MAX_TRANSFERS: usize = 8;
-/// Only the user that the proxy runs as may connect, and root.
-const MODE: u32 = 0o600;
-
-/// Where other proxies connect to.
-#[derive(Debug)]
-pub(crate) struct Opened(UnixListener);
-
-/// Opens the socket, in the place of one that may be there.
-///
-/// # Errors
-/// The system's.
-pub(crate) fn open(config: &Config, user: Option<&User>) -> Result<Option<Opened>, PepError> {
-    let Some(path) = config.handover.as_ref().and_then(|of| of.listen.as_ref()) else {
-        return Ok(None);
-    };
-    let bind = || {
-        if let Some(folder) = path.parent().filter(|folder| !folder.exists()) {
-            std::fs::create_dir_all(folder)?;
-            user.map_or(Ok(()), |user| user.own(folder))?;
-        }
-        let _ = std::fs::remove_file(path);
-        let listener = UnixListener::bind(path)?;
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(MODE))?;
-        user.map_or(Ok(()), |user| user.own(path))?;
-        Ok(Opened(listener))
-    };
-    bind().map(Some).map_err(|error: std::io::Error| {
-        let what = format!("[handover]: cannot listen at {}", path.display());
-        PepError::system(what, error)
-    })
-}
-
-/// Takes connections over until the process ends.
-pub(crate) fn serve(core: &Arc<Core>, listener: &Opened) {
-    let seats = Seats::new(MAX_TRANSFERS);
-    for stream in listener.0.incoming() {
-        let Ok(stream) = stream else {
-            // no descriptor, for example
-            std::thread::sleep(Duration::from_millis(100));
-            continue;
-        };
-        let Some(seat) = seats.take() else {
-            continue;
-        };
-        let core = Arc::clone(core);
-        let thread = std::thread::Builder::new().name("taking-over".to_owned());
-        let spawned = thread.spawn(move || {
-            let _seat = seat;
-            take_over(&core, stream);
-        });
-        if let Err(error) = spawned {
-            tracing::warn!(%error, "no thread to take connections over");
-        }
-    }
-}
 
 /// A transfer to here.
 struct Transfer<'a> {
@@ -98,11 +34,10 @@ enum Come {
     Rest(Box<Rest>),
 }
 
-fn take_over(core: &Core, stream: UnixStream) {
+/// Takes over what a proxy hands over that may.
+pub(super) fn take_over(core: &Core, mut link: Link) {
     let config = core.shared.config();
     let Some(of) = &config.handover else { return };
-    let timeout = Duration::from_nanos(of.timeout.as_nanos());
-    let mut link = Link::new(stream, timeout);
     let (version, ue, flows) = match link.receive() {
         Ok(Message::Offer { version, ue, flows }) => (version, ue, flows),
         Err(error) if is_of_another_version(&error) => {

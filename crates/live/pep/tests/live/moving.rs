@@ -493,6 +493,7 @@ fn a_transfer_that_is_refused_changes_nothing() {
     let second = two.proxy(1, &at[1], &at[0], more);
     let mut more = connect(&two.client, address).expect("connected");
     let (mut more_far, _) = accept(&listener);
+    echo(&mut more, &mut more_far).expect("it is relayed");
     assert!(error("other").contains("no_room"));
     // what is no message ends a conversation and nothing else
     let mut garbage = UnixStream::connect(&at[1]).expect("it listens");

@@ -9,8 +9,6 @@ use crate::relay::moving::{Copies, Phase, State};
 use crate::relay::tap::{Store, Tap};
 use crate::sys;
 use relocation::{Ahead, Outcome, Part, Pieces, Rest, Towards};
-use rustix::net::{RecvFlags, recv};
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use units::Instant;
 
@@ -127,8 +125,10 @@ impl Connection {
             // one that does not know its numbers states that it is there
             if !tap.is_settling() {
                 bytes = tap.from(at);
-                let known = at.saturating_sub(tap.read());
-                bytes.extend_from_slice(&unread(from, known as usize));
+                let known = at.saturating_sub(tap.read()) as usize;
+                let news = from.unread().saturating_sub(known);
+                // what cannot be read now is for the next time
+                bytes.extend(repair::unread(from, known, news).unwrap_or_default());
             }
             tap.on_copied(at + bytes.len() as u64);
             let queued = to.unacknowledged() as u64;
@@ -304,21 +304,6 @@ impl Connection {
             let _ = sys::set_repair(socket, false);
         }
     }
-}
-
-/// What is not read of a socket, without so many bytes that are known.
-fn unread(socket: &OwnedFd, known: usize) -> Vec<u8> {
-    let waits = socket.unread();
-    if waits <= known {
-        return Vec::new();
-    }
-    let mut bytes = vec![0; waits];
-    let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
-    // what cannot be read now is for the next time
-    let read = recv(socket, bytes.as_mut_slice(), flags).map_or(0, |(n, _)| n);
-    bytes.truncate(read);
-    bytes.drain(..known.min(read));
-    bytes
 }
 
 /// What was not copied of a direction whose socket has so many bytes queued, of which so many were never sent: those that
