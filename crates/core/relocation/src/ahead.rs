@@ -19,6 +19,9 @@ use crate::reader::{Reader, put_address, put_bytes, put_position, put_word};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
+/// What may be learnt of a connection, bytes.
+pub const MAX_LEARNT: usize = 256;
+
 /// Which way bytes go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Towards {
@@ -110,6 +113,8 @@ pub struct Rest {
     pub down: Part,
     /// Towards the server.
     pub up: Part,
+    /// What the source has learnt of it, in a form that is not this crate's; at most [`MAX_LEARNT`] bytes.
+    pub learnt: Vec<u8>,
 }
 
 impl Rest {
@@ -117,14 +122,19 @@ impl Rest {
         self.flow.put(to);
         self.down.put(to);
         self.up.put(to);
+        put_bytes(to, &self.learnt);
     }
 
     pub(crate) fn read(from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        Ok(Self {
+        let rest = Self {
             flow: Flow::read(from)?,
             down: Part::read(from)?,
             up: Part::read(from)?,
-        })
+            learnt: from.bytes()?,
+        };
+        (rest.learnt.len() <= MAX_LEARNT)
+            .then_some(rest)
+            .ok_or(Malformed::Value)
     }
 }
 
@@ -234,7 +244,9 @@ impl Streams {
     /// # Errors
     /// There was no room for what came ahead, or it is not that.
     pub fn complete(&mut self, rest: Rest) -> Result<Flow, Outcome> {
-        let Rest { mut flow, down, up } = rest;
+        let Rest {
+            mut flow, down, up, ..
+        } = rest;
         let streams = self.of.remove(&(flow.client, flow.server));
         let [to_ue, to_server] = streams.ok_or(Outcome::NoRoom)?;
         self.held -= to_ue.bytes.len() + to_server.bytes.len();

@@ -100,6 +100,7 @@ proptest! {
                 in_flight: (run.sent - run.acknowledged) as u32,
             },
             up: Part::default(),
+            learnt: Vec::new(),
             flow: Flow {
                 ran: Leg { in_flight: head, ..flow().ran },
                 down: tail.into(),
@@ -124,7 +125,7 @@ proptest! {
             prop_assert!(streams.held() <= 100);
         }
         let part = Part { begin, copied: begin + more, in_flight };
-        let _ = streams.complete(Rest { flow: flow(), down: part, up: part });
+        let _ = streams.complete(Rest { flow: flow(), down: part, up: part, learnt: Vec::new() });
         prop_assert_eq!(streams.held(), 0);
     }
 }
@@ -149,6 +150,7 @@ fn what_does_not_fit_stays() {
         flow: flow(),
         down: Part::default(),
         up: Part::default(),
+        learnt: Vec::new(),
     };
     assert_eq!(streams.complete(rest()), Err(Outcome::NoRoom));
     assert_eq!(streams.complete(rest()), Err(Outcome::NoRoom));

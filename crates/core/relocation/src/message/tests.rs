@@ -66,6 +66,7 @@ fn all() -> Vec<Message> {
                 in_flight: 9,
             },
             up: Part::default(),
+            learnt: vec![4; 26],
             flow: of.clone(),
         })),
         Message::Flow(Box::new(of)),

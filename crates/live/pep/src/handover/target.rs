@@ -76,7 +76,7 @@ pub(super) fn take_over(core: &Core, mut link: Link) {
             TargetStep::Keep => Ok(()),
             TargetStep::Restore => {
                 match flow.take() {
-                    Some(Come::Whole(flow)) => transfer.restore(flow),
+                    Some(Come::Whole(flow)) => transfer.restore(flow, None),
                     Some(Come::Rest(rest)) => transfer.complete(*rest),
                     None => {}
                 }
@@ -162,8 +162,9 @@ impl Transfer<'_> {
 
     /// Restores a connection of which bytes have come ahead.
     fn complete(&mut self, rest: Rest) {
+        let learnt = edge::Learnt::decode(&rest.learnt);
         match self.streams.complete(rest) {
-            Ok(flow) => self.restore(Box::new(flow)),
+            Ok(flow) => self.restore(Box::new(flow), learnt),
             Err(outcome) => self.on_outcome(outcome),
         }
     }
@@ -175,7 +176,7 @@ impl Transfer<'_> {
         self.outcomes.push(outcome);
     }
 
-    fn restore(&mut self, flow: Box<Flow>) {
+    fn restore(&mut self, flow: Box<Flow>, learnt: Option<edge::Learnt>) {
         self.streams.forget(flow.client, flow.server);
         let held = self.payload() + self.streams.held();
         let outcome = if flow.client.ip() != self.ue {
@@ -187,7 +188,12 @@ impl Transfer<'_> {
         } else {
             match self.sockets(&flow) {
                 Ok((ran, wan)) => {
-                    self.restored.push(Adopted { flow, ran, wan });
+                    self.restored.push(Adopted {
+                        flow,
+                        learnt,
+                        ran,
+                        wan,
+                    });
                     Outcome::Moved
                 }
                 Err(error) => {

@@ -94,6 +94,8 @@ pub(crate) struct Frozen {
 pub(crate) struct Adopted {
     /// As it was sent. What is in flight is with the sockets.
     pub(crate) flow: Box<Flow>,
+    /// What the other has learnt of it.
+    pub(crate) learnt: Option<edge::Learnt>,
     /// Towards the UE.
     pub(crate) ran: OwnedFd,
     /// Towards the server.

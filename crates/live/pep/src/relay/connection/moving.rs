@@ -245,6 +245,7 @@ impl Connection {
             },
             down: Part::default(),
             up: Part::default(),
+            learnt: flow.learnt().encode().to_vec(),
         };
         let (payload, state) = if let Some([down, up]) = self.taps() {
             (rest.down, rest.flow.down) = part(down, (ran.queued, ran.unsent), wan.unread);

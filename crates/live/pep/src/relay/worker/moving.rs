@@ -145,7 +145,12 @@ impl Worker {
 
     /// Whoever is refused here ends with a reset: the other proxy has forgotten it.
     fn adopt(&mut self, adopted: Adopted) {
-        let Adopted { flow, ran, wan } = adopted;
+        let Adopted {
+            flow,
+            learnt,
+            ran,
+            wan,
+        } = adopted;
         let (client, server) = (flow.client, flow.server);
         let entered = self.shared.registry.enter(client.ip(), &self.config.limits);
         let Ok((id, ue)) = entered else {
@@ -182,6 +187,10 @@ impl Worker {
         self.shared
             .registry
             .account(&flow_here.ue, 0, carried.len());
+        if let Some(learnt) = learnt {
+            // where nothing is decided nothing would take a window back
+            flow_here.learn(&learnt, self.decides().is_some());
+        }
         let connection = Connection::adopted(flow_here, carried, self.now);
         if let Some(key) = self.watch(connection) {
             self.enqueue(key);
