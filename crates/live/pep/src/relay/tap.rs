@@ -175,7 +175,7 @@ pub(super) enum Store {
     /// In the kernel.
     Pipe(Pipe),
     /// In memory, as long as the connection is to move, and then until all is handed on.
-    Tap(Tap),
+    Tap(Box<Tap>),
 }
 
 impl Store {
@@ -344,14 +344,16 @@ mod tests {
         near.write_all(b"more").expect("sent");
         assert_eq!(tap.fill(&from, 100), Ok(Filled::Bytes(0)));
         assert_eq!(tap.drain(&to, 100), Ok(0));
-        let mut store = Store::Tap(tap);
+        let mut store = Store::Tap(Box::new(tap));
         assert_eq!((store.held(), store.copy()), (1, Ok(b"o".to_vec())));
         assert!(store.is_kept());
         let Store::Tap(tap) = &mut store else {
             panic!("it is one");
         };
         tap.stop();
+        assert_eq!(tap.drain(&to, 100), Ok(1));
         fill(tap, &from, 4);
+        assert_eq!(tap.drain(&to, 100), Ok(4));
         drop(near);
         testing::wait_until("the end arrives", || {
             store.fill(&from, 100).expect("filled") == Filled::End

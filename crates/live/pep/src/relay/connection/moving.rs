@@ -156,7 +156,7 @@ impl Connection {
             let mut waits = self.carried.take(side);
             waits.push(piped);
             // as many bytes wait as before, which are accounted for
-            *direction.pipe_mut() = Some(Store::Tap(Tap::new(waits, most)));
+            *direction.pipe_mut() = Some(Store::Tap(Box::new(Tap::new(waits, most))));
         }
         Ok(())
     }
