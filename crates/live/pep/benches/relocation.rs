@@ -4,7 +4,7 @@
 //! `cargo bench -p pep --bench relocation` prints a table: of each number of connections and kind of load the time of
 //! a transfer's last packet here to the word that it lives there, mean with its 95 % interval over transfers, and the
 //! greatest; payload that moved, and of that what was sent while they were frozen. `-- --repeats N`: transfers of each
-//! row (20). Needs root.
+//! row (20); `--connections N`: rows of so many alone. Needs root.
 #![allow(missing_docs, reason = "a bench")]
 
 #[path = "../tests/support/mod.rs"]
@@ -59,13 +59,19 @@ fn main() -> ExitCode {
     let Some(two) = Two::try_new("the relocation bench") else {
         return ExitCode::SUCCESS;
     };
-    let repeats = arguments.iter().position(|word| word == "--repeats");
-    let repeats = repeats.and_then(|at| arguments.get(at + 1)?.parse().ok());
+    let number = |name: &str| -> Option<usize> {
+        let at = arguments.iter().position(|word| word == name)?;
+        arguments.get(at + 1)?.parse().ok()
+    };
+    let (repeats, only) = (number("--repeats"), number("--connections"));
     println!(
         "| connections | load | ahead | frozen, ms | greatest, ms | payload, kB | of that frozen, kB |"
     );
     println!("| --- | --- | --- | --- | --- | --- | --- |");
     for connections in CONNECTIONS {
+        if only.is_some_and(|only| only != connections) {
+            continue;
+        }
         for load in Load::ALL {
             for ahead in ["500 ms", "none"] {
                 measure(&two, connections, load, ahead, repeats.unwrap_or(20));
@@ -80,7 +86,9 @@ fn measure(two: &Two, connections: usize, load: Load, ahead: &str, repeats: usiz
     two.route(0);
     let folder = tempfile::tempdir().expect("a folder");
     let at = [folder.path().join("first"), folder.path().join("second")];
-    let more = format!("timeout = \"60 s\"\nahead = \"{ahead}\"");
+    // what stalls is many megabytes
+    let more =
+        format!("timeout = \"60 s\"\nahead = \"{ahead}\"\n[limits]\nmemory-per-ue = \"512 MB\"");
     let daemons = [0, 1].map(|i| two.proxy(i, &at[i], &at[1 - i], &more));
     let address = SocketAddr::new(support::server(false), 5_201);
     let listener = listen(&two.server, address);
@@ -119,7 +127,10 @@ fn measure(two: &Two, connections: usize, load: Load, ahead: &str, repeats: usiz
         });
         let socket = daemons[n % 2].path("pep.sock");
         let report = pep::move_connections(&socket, support::client(false), "other");
-        reports.push(report.expect("moved"));
+        let report = report.expect("moved");
+        // what stays would have no route
+        assert_eq!(report["moved"], connections, "{report}");
+        reports.push(report);
         two.route((n + 1) % 2);
     }
     stop.store(true, Relaxed);
