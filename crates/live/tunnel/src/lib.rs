@@ -32,6 +32,7 @@ mod metrics;
 mod netlink;
 mod packet_thread;
 mod pending;
+mod pieces;
 mod poller;
 #[cfg(feature = "edge")]
 mod radio;

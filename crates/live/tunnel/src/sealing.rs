@@ -146,6 +146,8 @@ pub(crate) struct Refusals {
     counts: BTreeMap<Refused, u64>,
     /// Of peers that do not encrypt where this end does, or the other way round.
     pub(crate) mismatched: u64,
+    /// One of another version was warned of.
+    is_version_noted: bool,
 }
 
 impl Refusals {
@@ -160,6 +162,11 @@ impl Refusals {
             all.insert(refused.name(), count.unwrap_or(0));
         }
         all.insert("encryption-mismatch", self.mismatched);
+    }
+
+    /// A peer speaks another version. True for the first, which is worth a warning.
+    pub(crate) fn note_version(&mut self) -> bool {
+        !std::mem::replace(&mut self.is_version_noted, true)
     }
 
     /// A peer differs in whether it encrypts. True for the first, which is worth a warning.

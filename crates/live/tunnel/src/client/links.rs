@@ -103,8 +103,8 @@ impl LivePath {
             if secrecy.unanswered_inits() == SILENT_INITS {
                 tracing::warn!(
                     path = self.config.name,
-                    "no answer to the handshake: server-key, the client's public-key there, key-file and \
-                     encryption must match"
+                    "no answer to the handshake: server-key, the client's public-key there, key-file, \
+                     encryption and the version must match"
                 );
             }
         }

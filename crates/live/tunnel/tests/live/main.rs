@@ -17,6 +17,7 @@ mod metrics;
 mod narrow;
 mod network;
 mod paths;
+mod pieces;
 mod radio;
 mod reload;
 mod secrecy;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
     }
     let tests = [
         paths::TESTS,
+        pieces::TESTS,
         narrow::TESTS,
         network::TESTS,
         radio::TESTS,
