@@ -10,6 +10,7 @@ mod support;
 mod tshark;
 
 mod addresses;
+mod calls;
 mod capture;
 mod dashboard;
 mod faults;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         faults::TESTS,
         secrecy::TESTS,
         addresses::TESTS,
+        calls::TESTS,
         capture::TESTS,
         reload::TESTS,
         system::TESTS,
