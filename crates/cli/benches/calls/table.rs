@@ -35,7 +35,7 @@ const COLUMNS: [(&str, &[&str]); 7] = [
     ("p95, ms", &["delay-p95", "frame-delay-down-p95"]),
     ("p99, ms", &["delay-p99"]),
     ("loss, %", &["loss", "loss-down"]),
-    ("freezes", &["freezes", "freezes-down"]),
+    ("freezes a minute", &["freezes", "freezes-down"]),
     ("twice", &["twice"]),
     ("download, Mbit/s", &["download-goodput"]),
 ];

@@ -23,6 +23,8 @@ pub(super) struct Record {
     pub(super) bytes: u32,
     /// What it counts in the window; 0 for one that carries nothing, or has left beyond the window.
     pub(super) counted: u32,
+    /// It has left with a congestion mark.
+    pub(super) was_marked: bool,
 }
 
 impl Record {
@@ -107,6 +109,13 @@ impl Flight {
     /// Data packets in flight.
     pub(super) fn packets(&self) -> u64 {
         self.packets
+    }
+    /// The last packet has left with a congestion mark.
+    pub(super) fn note_marked(&mut self) {
+        if let Some(last) = self.next.checked_sub(1) {
+            let slot = self.slot(last);
+            self.records[slot].was_marked = true;
+        }
     }
     /// Those of them that do not count in the window.
     pub(super) fn beyond(&self) -> u64 {

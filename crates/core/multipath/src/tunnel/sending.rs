@@ -215,11 +215,14 @@ impl<P: Payload> Tunnel<P> {
         } else {
             path.note_sent(now, seq, bytes, Some(mp_seq), has_room);
         }
-        let path = &self.paths[index];
+        let ecn = path.outer_ecn(payload.ecn());
+        if ecn == Ecn::Ce {
+            path.sender.on_sent_marked();
+        }
         Some(Transmit {
             path: path.id,
             packet: path.packet(seq, kind, options),
-            ecn: path.outer_ecn(payload.ecn()),
+            ecn,
             payload: Some(payload),
         })
     }

@@ -19,6 +19,14 @@ impl Payload for Data {
     fn mark(&mut self) {}
 }
 
+/// Nothing that waits is dropped.
+fn plain() -> TunnelConfig {
+    TunnelConfig {
+        scheduler_queue: BufferQueue::DropTail,
+        ..TunnelConfig::default()
+    }
+}
+
 const LAST: u64 = (1 << 48) - 1;
 
 /// Ends whose next numbers are `before` below the wrap.
@@ -43,7 +51,7 @@ fn run(before: u64, loses: u64) -> [Vec<u64>; 2] {
     };
     let build = || scheduler::build("rr").expect("known");
     let mut now = Instant::ZERO;
-    let mut client = Tunnel::client(TunnelConfig::default(), build(), None, 1);
+    let mut client = Tunnel::client(plain(), build(), None, 1);
     let mut server: Option<Tunnel<Data>> = None;
     let mut got = [Vec::new(), Vec::new()];
     let mut carried = 0;
@@ -69,7 +77,7 @@ fn run(before: u64, loses: u64) -> [Vec<u64>; 2] {
             match &mut server {
                 None => {
                     let end = ServerEnd {
-                        config: TunnelConfig::default(),
+                        config: plain(),
                         scheduler: build(),
                         path: path(0),
                         seed: 2,

@@ -90,6 +90,7 @@ def receive(port: int, seconds: float, command: list[str]) -> None:
         if packet and begin <= packet[1] < end:
             packets.append(packet)
     report = judged(packets)
+    report["seconds"] = seconds
     report["download"] = downloaded
     print(json.dumps(report))
 

@@ -69,7 +69,9 @@ struct Report {
     came: f64,
     twice: f64,
     freezes: f64,
+    /// For how long the picture stood, and of what time, s.
     frozen: f64,
+    seconds: f64,
     download: Option<Downloaded>,
 }
 
@@ -150,8 +152,8 @@ fn measures(text: &str) -> Result<Vec<Measure>, Problem> {
         better::lower("delay-max", "ms", max),
         better::lower("loss", "%", 100.0 * (1.0 - report.came / report.sent)),
         better::lower("twice", "", report.twice),
-        better::lower("freezes", "", report.freezes),
-        better::lower("frozen", "ms", report.frozen * 1e3),
+        better::lower("freezes", "1/min", 60.0 * report.freezes / report.seconds),
+        better::lower("frozen", "%", 100.0 * report.frozen / report.seconds),
     ];
     measures.extend(report.download.map(Downloaded::goodput));
     Ok(measures)
@@ -164,7 +166,7 @@ mod tests {
     #[test]
     fn a_report_gives_delays_loss_and_freezes() {
         let text = "{\"delays\": [40.5, 45.0, 60.0, 140.0], \"sent\": 2000, \"came\": 1999, \"twice\": 0, \
-                    \"freezes\": 1, \"frozen\": 0.25, \"download\": {\"bytes\": 5000000, \"seconds\": 4.0}}";
+                    \"freezes\": 1, \"frozen\": 0.25, \"seconds\": 20, \"download\": {\"bytes\": 5000000, \"seconds\": 4.0}}";
         let measures = measures(text).expect("readable");
         let of = |name: &str| {
             let found = measures.iter().find(|measure| measure.name == name);
@@ -177,7 +179,7 @@ mod tests {
         assert!((of("loss") - 0.05).abs() < 1e-9);
         assert_eq!(
             (of("freezes"), of("frozen"), of("download-goodput")),
-            (1.0, 250.0, 10.0)
+            (3.0, 1.25, 10.0)
         );
     }
 

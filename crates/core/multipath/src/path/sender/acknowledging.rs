@@ -135,7 +135,7 @@ impl Sender {
                     episode.on_late_arrival(number);
                 }
             }
-            if is_marked {
+            if is_marked && !record.was_marked {
                 counters.marked += Packets::new(1);
                 outcome.marked += Packets::new(1);
                 delivery.marks += 1;

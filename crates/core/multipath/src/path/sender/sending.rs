@@ -57,6 +57,11 @@ impl Sender {
         self.note_sent(now, packet, false);
     }
 
+    /// The packet that was sent last left with a congestion mark: that it arrives with one is no signal of this path.
+    pub fn on_sent_marked(&mut self) {
+        self.flight.note_marked();
+    }
+
     fn note_sent(&mut self, now: Instant, packet: &SentPacket, is_counted: bool) {
         let number = self.numbering.advance_to(packet.seq);
         let Some(number) = number.filter(|&number| number >= self.flight.next()) else {
