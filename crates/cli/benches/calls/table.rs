@@ -60,7 +60,7 @@ impl Rows {
 
     pub fn text(&self, repeats: u64, seconds: u64) -> String {
         let mut text = format!(
-            "{repeats} repeats of {seconds} s, means with 95 % intervals.\n\n| what | over |"
+            "Repeats: {repeats}, each of {seconds} s; means with 95 % intervals.\n\n| what | over |"
         );
         for (index, (title, _)) in COLUMNS.iter().enumerate() {
             text += &format!(" {title} |");

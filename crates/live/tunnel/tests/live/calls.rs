@@ -226,12 +226,12 @@ fn marks_on_the_way_come_out_both_ways() {
     let client = Daemon::start(&hosts.client, "client", &client_config("", &one_path("")));
     client.wait_for_paths(1);
     for host in [&hosts.client, &hosts.server] {
-        host.sh("nft 'add table ip ecn; \
-             add chain ip ecn o { type filter hook output priority 0; }; \
-             add rule ip ecn o oifname a ip ecn set ce; \
-             add counter ip ecn marked; \
-             add chain ip ecn i { type filter hook input priority 0; }; \
-             add rule ip ecn i iifname t0 udp dport 7001 ip ecn ce counter name marked'");
+        host.sh("nft 'add table ip fields; \
+             add chain ip fields o { type filter hook output priority 0; }; \
+             add rule ip fields o oifname a ip ecn set ce; \
+             add counter ip fields marked; \
+             add chain ip fields i { type filter hook input priority 0; }; \
+             add rule ip fields i iifname t0 udp dport 7001 ip ecn ce counter name marked'");
     }
     for (from, to, here, there, receiver) in [
         (&hosts.server, &hosts.client, SERVER, CLIENT, &client),
@@ -254,7 +254,7 @@ fn marks_on_the_way_come_out_both_ways() {
         let mut packet = [0; 64];
         let length = listener.recv(&mut packet).expect("it comes");
         assert_eq!(&packet[..length], b"ECN-capable");
-        let counter = to.sh("nft list counter ip ecn marked");
+        let counter = to.sh("nft list counter ip fields marked");
         assert!(counter.contains("packets 1 "), "{counter}");
         drop((sender, listener));
     }
