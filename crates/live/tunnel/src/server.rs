@@ -15,7 +15,6 @@ use crate::error::TunnelError;
 use crate::inner::{self, Inner};
 use crate::inside::Inside;
 use crate::limits;
-use crate::limits;
 use crate::link::{Incoming, Link};
 use crate::packet_thread::{Change, FIRST, Outside};
 use crate::pending::Pending;
