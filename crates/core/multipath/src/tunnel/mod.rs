@@ -236,8 +236,7 @@ impl<P: Payload> Tunnel<P> {
             _ => Some(payload),
         };
         if let Some(bulk) = bulk {
-            let latency = self.latency.as_ref().map_or(0, Latency::len);
-            if (self.waiting.len() + latency) as u64 + on_paths >= most {
+            if self.backlog() >= most {
                 self.counters.refused += 1;
                 return Err(bulk);
             }
@@ -247,7 +246,13 @@ impl<P: Payload> Tunnel<P> {
         Ok(())
     }
 
-    /// True if so many packets can be handed in; if not, they count as refused.
+    /// Packets that wait for a path, and those on one beyond its window.
+    fn backlog(&self) -> u64 {
+        let latency = self.latency.as_ref().map_or(0, Latency::len);
+        (self.waiting.len() + latency) as u64 + self.backlog_of_paths()
+    }
+
+    /// True if so many packets that are not sensitive to latency can be handed in; if not, they count as refused.
     pub fn has_room(&mut self, packets: u64) -> bool {
         let has_room = self.backlog() + packets <= self.config.scheduler_buffer.get();
         self.counters.refused += if has_room { 0 } else { packets };
