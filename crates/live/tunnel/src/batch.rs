@@ -263,7 +263,7 @@ mod tests {
 
     /// Both ends of a session, after a handshake.
     fn ends() -> (secrecy::Initiator, secrecy::Responder) {
-        use crate::random::System;
+        use keys::System;
         use secrecy::{Algorithms, Channel, Limits, LinkId, Local, PrivateKey, SharedSecret};
         let (client, server) = (
             PrivateKey::from_bytes([1; 32]),

@@ -25,6 +25,7 @@
 
 use super::Tunnel;
 use super::path::{Path, Phase, Queued};
+use super::stats::ClassCounters;
 use crate::class::{Class, Classifier};
 use crate::packet::{DccpOption, Options, is_unordered_mark, unordered_mark};
 use crate::path::AckOutcome;
@@ -53,10 +54,27 @@ pub struct LatencyCounters {
     pub moved: Packets,
     /// Packets that could not have been there in time any more.
     pub expired: Packets,
+    /// Packets that were not acknowledged by their deadline.
+    pub late: Packets,
     /// Times that a path was left.
     pub departures: u64,
     /// Packets of the peer that were delivered past the reordering.
     pub unordered: Packets,
+}
+
+impl LatencyCounters {
+    /// The same as of every class. CoDel does not look at these packets, which wait for no window.
+    pub fn of_class(&self) -> ClassCounters {
+        ClassCounters {
+            packets: self.sent,
+            duplicated: self.copies,
+            repeated: self.repeated + self.moved,
+            late: self.late,
+            given_up: self.expired,
+            marked: Packets::ZERO,
+            dropped: Packets::ZERO,
+        }
+    }
 }
 
 /// A packet that may have to be sent again.
@@ -237,6 +255,8 @@ impl<P: Payload> Latency<P> {
         while let Some(copy) = self.copies.front()
             && now.saturating_since(copy.since) >= self.deadline
         {
+            // what has no path left was counted as it was lost
+            self.counters.late += Packets::new(u64::from(!copy.paths.is_empty()));
             self.copies.pop_front();
         }
     }

@@ -58,7 +58,7 @@ pub use numbers::reset_for;
 pub use path::PathCounters;
 pub use refusal::Refusal;
 pub use settings::{Key, NEVER, Setting};
-pub use stats::{PathStats, TunnelStats};
+pub use stats::{ClassCounters, PathStats, TunnelStats};
 
 use crate::auth::Secrets;
 use crate::packet::{AddressId, Kind, Options, Packet};
@@ -223,17 +223,24 @@ impl<P: Payload> Tunnel<P> {
     /// Hands a packet in.
     ///
     /// # Errors
-    /// The packet itself, if the scheduler buffer is full or the connection is closing.
+    /// The packet itself, if the scheduler buffer is full or the connection is closing. For latency-sensitive packets those
+    /// that wait for a path do not count.
     pub fn send(&mut self, now: Instant, payload: P) -> Result<(), P> {
-        if self.is_closing || self.backlog() >= self.config.scheduler_buffer.get() {
+        if self.is_closing {
             self.counters.refused += 1;
             return Err(payload);
         }
+        let (most, on_paths) = (self.config.scheduler_buffer.get(), self.backlog_of_paths());
         let bulk = match &mut self.latency {
-            Some(latency) => latency.take(now, payload),
-            None => Some(payload),
+            Some(latency) if latency.len() as u64 + on_paths < most => latency.take(now, payload),
+            _ => Some(payload),
         };
         if let Some(bulk) = bulk {
+            let latency = self.latency.as_ref().map_or(0, Latency::len);
+            if (self.waiting.len() + latency) as u64 + on_paths >= most {
+                self.counters.refused += 1;
+                return Err(bulk);
+            }
             self.waiting.push(now, bulk);
         }
         self.settled_at = None;
@@ -262,14 +269,13 @@ impl<P: Payload> Tunnel<P> {
             || self.paths.iter().any(is_queued)
     }
 
-    /// Packets that wait for a path, and those on a path beyond its window.
-    fn backlog(&self) -> u64 {
+    /// Packets on a path beyond its window.
+    fn backlog_of_paths(&self) -> u64 {
         let beyond = self.paths.iter().map(|path| {
             let queued = path.queue.len() as u64;
             queued.saturating_sub(path.sender.room().get())
         });
-        let latency = self.latency.as_ref().map_or(0, Latency::len);
-        (self.waiting.len() + latency) as u64 + beyond.sum::<u64>()
+        beyond.sum()
     }
 
     /// The next packet that has arrived and may be delivered.

@@ -111,10 +111,12 @@ struct Pair {
     shared: Vec<PreSharedKey>,
     events: Vec<Event>,
     next: u64,
+    /// The field of what is always waiting.
+    backlog_ecn: Ecn,
 }
 
 impl Pair {
-    fn new(scheduler: &'static str, config: TunnelConfig, path: PathConfig) -> Self {
+    fn new(scheduler: &'static str, mut config: TunnelConfig, path: PathConfig) -> Self {
         let wire = |ms| Wire {
             delay: Duration::from_millis(ms),
             per_packet: Duration::from_micros(240),
@@ -130,6 +132,8 @@ impl Pair {
             last_ecn: None,
         };
         let build = || scheduler::build(scheduler).expect("known");
+        // what always waits answers no signal of a queue
+        config.scheduler_queue = BufferQueue::DropTail;
         Self {
             now: Instant::ZERO,
             client: Tunnel::client(config.clone(), build(), None, 1),
@@ -144,6 +148,7 @@ impl Pair {
             shared: Vec::new(),
             events: Vec::new(),
             next: 0,
+            backlog_ecn: Ecn::NotEct,
         }
     }
 
@@ -186,7 +191,7 @@ impl Pair {
                 let data = Data {
                     number: self.next,
                     bytes: 1_400,
-                    ecn: Ecn::NotEct,
+                    ecn: self.backlog_ecn,
                 };
                 if server.send(now, data).is_err() {
                     break;

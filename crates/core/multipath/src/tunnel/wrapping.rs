@@ -19,6 +19,14 @@ impl Payload for Data {
     fn mark(&mut self) {}
 }
 
+/// Nothing that waits is dropped.
+fn plain() -> TunnelConfig {
+    TunnelConfig {
+        scheduler_queue: BufferQueue::DropTail,
+        ..TunnelConfig::default()
+    }
+}
+
 const LAST: u64 = (1 << 48) - 1;
 
 /// Ends whose next numbers are `before` below the wrap.
@@ -69,7 +77,7 @@ fn run(before: u64, loses: u64, is_compact: bool) -> [Vec<u64>; 2] {
     let mut now = Instant::ZERO;
     let config = TunnelConfig {
         is_compact,
-        ..TunnelConfig::default()
+        ..plain()
     };
     let mut client = Tunnel::client(config.clone(), build(), None, 1);
     let mut server: Option<Tunnel<Data>> = None;

@@ -5,7 +5,7 @@ use crate::config::PathConfig;
 use crate::inner::Inner;
 use crate::link::{Link, Way};
 use crate::poller::{Poller, Token};
-use crate::random::System;
+use keys::System;
 use multipath::client::{ClientPathId, SendFault};
 use multipath::packet::AddressId;
 use multipath::tunnel::Transmit;

@@ -10,6 +10,7 @@ mod support;
 mod tshark;
 
 mod addresses;
+mod calls;
 mod capture;
 mod dashboard;
 mod faults;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         faults::TESTS,
         secrecy::TESTS,
         addresses::TESTS,
+        calls::TESTS,
         capture::TESTS,
         reload::TESTS,
         system::TESTS,
