@@ -27,7 +27,7 @@ use super::Tunnel;
 use super::path::{Path, Phase, Queued};
 use super::stats::ClassCounters;
 use crate::class::{Class, Classifier};
-use crate::packet::{DccpOption, MpOption, Options};
+use crate::packet::{DccpOption, Options, is_unordered_mark, unordered_mark};
 use crate::path::AckOutcome;
 use crate::scheduler::PathSet;
 use crate::scheduler::leg::leave_after;
@@ -36,8 +36,6 @@ use crate::{PathId, Payload};
 use std::collections::VecDeque;
 use units::{Bytes, Duration, Instant, Packets};
 
-/// Data of the option.
-const UNORDERED: [u8; 3] = [0x42, 0x46, 6];
 /// Copies kept; with more the oldest goes.
 const MAX_COPIES: usize = 4_096;
 /// Times at which data left a path and is not acknowledged; of more the oldest is not watched.
@@ -154,16 +152,12 @@ impl<P> Path<P> {
 
 /// True if a packet is to be delivered as it comes.
 pub(super) fn is_unordered(options: &Options) -> bool {
-    let is_mark = |option: &DccpOption| match option {
-        DccpOption::Multipath(MpOption::Experimental(data)) => data[..] == UNORDERED,
-        _ => false,
-    };
-    options.list.iter().any(is_mark)
+    options.list.iter().any(is_unordered_mark)
 }
 
 /// The option of such a packet.
 pub(super) fn unordered() -> DccpOption {
-    DccpOption::Multipath(MpOption::Experimental(UNORDERED.to_vec()))
+    unordered_mark()
 }
 
 impl<P: Payload> Latency<P> {

@@ -18,6 +18,7 @@
 //! | --- | --- |
 //! | `handshake`, `accepting` | the first path and joins (RFC 9897 3.3): both halves, the server's half |
 //! | `identity`, `refusal` | keys and numbers of both ends; why a Request is rejected |
+//! | `compact` | what compact packets are read against |
 //! | `closing` | the end of a path and of the connection (RFC 4340 8.3, RFC 9897 3.5) |
 //! | `buffer` | what no path has been chosen for (RFC 8289) |
 //! | `numbers` | which packets are valid (RFC 4340 7.5) |
@@ -30,6 +31,7 @@
 mod accepting;
 mod buffer;
 mod closing;
+mod compact;
 mod config;
 mod handshake;
 mod identity;
@@ -75,6 +77,9 @@ use numbers::Validity;
 use path::{Path, Phase, Queued};
 use std::collections::VecDeque;
 use units::{BitRate, Bytes, Duration, Ecn, Instant, Streams};
+
+/// [`Tunnel::is_backlogged`]: 4 ms at 100 Mbit/s.
+const BACKLOGGED: usize = 32;
 
 /// A packet that is to leave.
 #[derive(Clone, Debug)]
@@ -150,6 +155,8 @@ pub struct Tunnel<P> {
     /// What may have to be sent again, with partial reliability.
     kept: Option<Reliability<P>>,
     next_mp_seq: MpSeq,
+    /// The greatest number of the connection that was received.
+    latest_mp_seq: MpSeq,
     /// All that had a path then has been given to it, and nothing has happened since.
     settled_at: Option<Instant>,
     /// Scratch for the scheduler.
@@ -199,6 +206,7 @@ impl<P: Payload> Tunnel<P> {
             again: VecDeque::new(),
             kept,
             next_mp_seq,
+            latest_mp_seq: MpSeq::default(),
             settled_at: None,
             views: Vec::new(),
             outbox: Outbox::new(OutboxConfig::default()),
@@ -237,6 +245,18 @@ impl<P: Payload> Tunnel<P> {
         }
         self.settled_at = None;
         Ok(())
+    }
+
+    /// True if so many packets can be handed in; if not, they count as refused.
+    pub fn has_room(&mut self, packets: u64) -> bool {
+        let has_room = self.backlog() + packets <= self.config.scheduler_buffer.get();
+        self.counters.refused += if has_room { 0 } else { packets };
+        has_room
+    }
+
+    /// True if what is handed in now waits for some tens of packets to leave before it.
+    pub fn is_backlogged(&self) -> bool {
+        self.waiting.len() >= BACKLOGGED
     }
 
     /// True if packets wait for a path or on one.

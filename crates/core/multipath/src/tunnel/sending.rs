@@ -175,6 +175,7 @@ impl<P: Payload> Tunnel<P> {
 
     /// The next data packet of a path.
     fn data_packet(&mut self, now: Instant, index: usize) -> Option<Transmit<P>> {
+        let is_compact = self.config.is_compact;
         let path = &mut self.paths[index];
         if path.queue.is_empty() || !path.is_usable() {
             return None;
@@ -193,8 +194,10 @@ impl<P: Payload> Tunnel<P> {
             mp_seq: Some(mp_seq),
             ..Options::default()
         };
-        if let Some(rtt) = path.take_rtt(now) {
-            options.list.push(rtt);
+        if path.has_room_for_option(is_compact, payload.len()) {
+            options.list.extend(path.take_rtt(now));
+        } else if path.is_rtt_due(now) {
+            path.must_ack = true;
         }
         if is_urgent {
             options.list.push(unordered());
@@ -368,15 +371,21 @@ impl<P> Path<P> {
         Some(parts.ack)
     }
 
+    /// True if a data packet has room for an option: of those that are written in compact form full ones have not.
+    fn has_room_for_option(&self, is_compact: bool, payload: usize) -> bool {
+        let full = self.config.packet_size.get() as usize;
+        let lower = self.config.lower_headers.get() as usize;
+        !is_compact || lower + DATA_HEADER + OPTION + payload <= full
+    }
+
+    fn is_rtt_due(&self, now: Instant) -> bool {
+        let is_over = |at| now.saturating_since(at) >= RTT_INTERVAL;
+        self.unreported_rtt.is_some() && self.rtt_reported_at.is_none_or(is_over)
+    }
+
     /// A round-trip time for the peer's reordering.
     fn take_rtt(&mut self, now: Instant) -> Option<DccpOption> {
-        let rtt = self.unreported_rtt?;
-        let is_due = self
-            .rtt_reported_at
-            .is_none_or(|at| now.saturating_since(at) >= RTT_INTERVAL);
-        if !is_due {
-            return None;
-        }
+        let rtt = self.unreported_rtt.filter(|_| self.is_rtt_due(now))?;
         self.unreported_rtt = None;
         self.rtt_reported_at = Some(now);
         Some(DccpOption::Multipath(MpOption::Rtt(PathRtt {

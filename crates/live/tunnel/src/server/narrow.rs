@@ -30,7 +30,7 @@ impl Server {
                 && inside.may_answer(second)
                 && let Some(mtu) = inner_mtu(*to, *from, self.config.encryption)
             {
-                inside.answer_too_big(&packet.0, mtu);
+                inside.answer_too_big(second, packet.headers(), mtu);
             }
         }
     }

@@ -18,6 +18,7 @@ mod metrics;
 mod narrow;
 mod network;
 mod paths;
+mod pieces;
 mod radio;
 mod reload;
 mod secrecy;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
     }
     let tests = [
         paths::TESTS,
+        pieces::TESTS,
         narrow::TESTS,
         network::TESTS,
         radio::TESTS,
