@@ -1,14 +1,16 @@
 //! How fast one path is, and what it costs: TCP through the tunnel, over a wire without limits
 //! between two namespaces, beside wireguard-go where it is installed. And what two paths make of two
-//! wires of 50 Mbit/s: goodput, share of the second path, longest time without a byte, also while one
-//! wire is cut.
+//! wires of 50 Mbit/s, beside the kernel's MPTCP: goodput, share of the second path, longest time without a byte, also
+//! while one wire is cut.
 //!
-//! As root: `cargo bench -p tunnel --bench throughput [-- --record] [NAME...]`; `WIREGUARD_GO` names
-//! the program.
+//! As root: `cargo bench -p tunnel --bench throughput [-- --record] [NAME...]`. `scripts/setup --bench` installs wireguard-go where Go is;
+//! `WIREGUARD_GO` names another.
 //! `--record` writes the table into `docs/results/tunnel.md`. The program is also the daemon that it
 //! measures.
 #![allow(missing_docs, reason = "a bench")]
 
+#[path = "throughput/mptcp.rs"]
+mod mptcp;
 #[path = "../tests/support/mod.rs"]
 #[allow(dead_code, reason = "shared with the tests, which use more of it")]
 mod support;
@@ -95,7 +97,7 @@ fn main() -> ExitCode {
     }
     match wireguard_go().filter(|_| is_selected("wireguard-go")) {
         Some(program) => rows.push(("wireguard-go".to_owned(), repeat(|| wireguard(&program)))),
-        None => eprintln!("without wireguard-go: WIREGUARD_GO names the program"),
+        None => eprintln!("without wireguard-go: `scripts/setup --bench` installs it where Go is"),
     }
     let mut pairs = Vec::new();
     for (name, more, is_cut) in [
@@ -119,6 +121,24 @@ fn main() -> ExitCode {
     ] {
         if is_selected(name) {
             pairs.push((name, repeat(|| pair(more, is_cut))));
+        }
+    }
+    let unavailable = mptcp::missing();
+    for (name, controller, is_cut) in [
+        ("MPTCP of the kernel, cubic", "cubic", false),
+        ("MPTCP of the kernel, bbr", "bbr", false),
+        (
+            "MPTCP of the kernel, cubic, the first wire cut",
+            "cubic",
+            true,
+        ),
+    ] {
+        match &unavailable {
+            None if is_selected(name) => {
+                pairs.push((name, repeat(|| mptcp::pair(controller, is_cut))))
+            }
+            None => {}
+            Some(missing) => eprintln!("without {name}: {missing}"),
         }
     }
     let table = format!("{}\n{}\n{machine}.\n", table(&rows), pair_table(&pairs));
@@ -163,7 +183,19 @@ fn pair(more: &str, is_cut: bool) -> Pair {
             bytes.expect("a number")
         })
     };
-    let mut stream = hosts.client.enter(|| connect(address));
+    let stream = hosts.client.enter(|| connect(address));
+    let pair = watch(&hosts, stream, received, is_cut);
+    drop(sender);
+    pair
+}
+
+/// What comes by a connection in [`TIME`], after a second; `received` is what has come by each wire.
+fn watch(
+    hosts: &Hosts,
+    mut stream: TcpStream,
+    received: impl Fn() -> [f64; 2],
+    is_cut: bool,
+) -> Pair {
     let mut buffer = vec![0; 1 << 20];
     let mut gap = Duration::ZERO;
     let mut read = |time: Duration, gap: &mut Duration| {
@@ -188,7 +220,6 @@ fn pair(more: &str, is_cut: bool) -> Pair {
     let seconds = began.elapsed().as_secs_f64();
     let after = received();
     drop(stream);
-    drop(sender);
     let over = [0, 1].map(|index| after[index] - before[index]);
     Pair {
         mbps: bytes as f64 * 8.0 / seconds / 1e6,
@@ -221,8 +252,13 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 fn wireguard_go() -> Option<PathBuf> {
     let named = std::env::var_os("WIREGUARD_GO").map(PathBuf::from);
-    let installed = || Some(PathBuf::from("/usr/bin/wireguard-go")).filter(|path| path.exists());
-    named.or_else(installed)
+    // by scripts/setup, and the distribution's
+    let built = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../../target/wireguard/wireguard"
+    );
+    let installed = [built, "/usr/bin/wireguard-go"].map(PathBuf::from);
+    named.or_else(|| installed.into_iter().find(|path| path.exists()))
 }
 
 /// Keys and addresses of the two ends of a WireGuard tunnel.
@@ -316,7 +352,11 @@ fn measure(hosts: &Hosts, address: &str, daemons: &[u32]) -> Measured {
 }
 
 fn send_for_ever(host: &Namespace, address: SocketAddr) -> std::thread::JoinHandle<()> {
-    let listener = host.enter(|| TcpListener::bind(address)).expect("bound");
+    let listener = host.enter(|| TcpListener::bind(address));
+    send_from(listener.expect("bound"))
+}
+
+fn send_from(listener: TcpListener) -> std::thread::JoinHandle<()> {
     std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().expect("accepted");
         let block = vec![7; 1 << 20];

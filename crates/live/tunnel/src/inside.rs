@@ -8,6 +8,7 @@ use crate::setup::{self, Facts, Guard, Setup};
 use std::io::{self, ErrorKind, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
 use tun::{Coalescer, Device, VnetHeader, split};
+use units::{Bytes, Instant};
 
 /// Packets of the device read before what came is sent on: each may be 64 kB.
 const READS: usize = 8;
@@ -50,8 +51,10 @@ pub(crate) struct Inside {
     arena: Arena,
     lengths: Vec<usize>,
     coalescer: Coalescer<Inner>,
-    /// Largest packet that the paths take.
+    /// The device's MTU.
     mtu: usize,
+    /// Largest packet that the paths take: less, where the device may have no smaller MTU.
+    inner: usize,
     /// Answers to packets that are too large: in this second, so many.
     answered: (u64, u32),
     pub(crate) counters: InsideCounters,
@@ -83,6 +86,7 @@ impl Inside {
             lengths: Vec::new(),
             coalescer,
             mtu,
+            inner: mtu,
             answered: (0, 0),
             counters: InsideCounters::default(),
         })
@@ -98,9 +102,9 @@ impl Inside {
         self.mtu
     }
 
-    /// The paths take less, or more, than before: the kernel fragments, and notifies senders, by the
-    /// MTU of the device.
-    pub(crate) fn set_mtu(&mut self, mtu: usize) {
+    /// The paths take packets of `inner` bytes: the kernel fragments, and notifies senders, by the MTU of the device.
+    pub(crate) fn set_mtu(&mut self, mtu: usize, inner: Bytes) {
+        self.inner = usize::try_from(inner.get()).unwrap_or(mtu).min(mtu);
         if mtu == self.mtu {
             return;
         }
@@ -152,7 +156,7 @@ impl Inside {
             return;
         }
         if let [length] = self.lengths[..]
-            && inner::clamp_mss(&mut room[..length], self.mtu)
+            && inner::clamp_mss(&mut room[..length], self.inner)
         {
             self.counters.clamped += 1;
         }
@@ -172,7 +176,7 @@ impl Inside {
     }
 
     /// Whether a sender may be notified in this second; counted.
-    pub(crate) fn may_answer(&mut self, second: u64) -> bool {
+    fn may_answer(&mut self, second: u64) -> bool {
         if self.answered.0 != second {
             self.answered = (second, 0);
         }
@@ -180,12 +184,20 @@ impl Inside {
         self.answered.1 <= TOO_BIG_A_SECOND
     }
 
+    /// A packet that no path takes: its sender is notified of what they take.
+    pub(crate) fn refuse_too_big(&mut self, now: Instant, packet: &[u8], mtu: Bytes) {
+        self.counters.too_big += 1;
+        if self.may_answer(now.as_nanos() / 1_000_000_000) {
+            self.answer_too_big(packet, usize::try_from(mtu.get()).unwrap_or(usize::MAX));
+        }
+    }
+
     /// Notifies the sender of a packet that is too large, of what would fit. Seldom: the kernel does so by the
     /// device's MTU; this is for what was under way when that shrank, and for a path that is narrower.
     ///
     /// It comes from the address that the packet is for: the kernel drops what comes in with an address of its
     /// own, and takes this one from the device, to which its route leads.
-    pub(crate) fn answer_too_big(&mut self, packet: &[u8], mtu: usize) {
+    fn answer_too_big(&mut self, packet: &[u8], mtu: usize) {
         let to = inner::addresses(packet).map(|(_, to)| to);
         let from = to.filter(|to| !to.is_multicast());
         if let Some(answer) = from.and_then(|from| inner::too_big(packet, mtu, from)) {
@@ -200,7 +212,7 @@ impl Inside {
         if inner::is_syn(&packet.0) {
             // the other end may have longer paths than this one; SYNs are few, and may be copied
             let mut data = packet.0.to_vec();
-            self.counters.clamped += u64::from(inner::clamp_mss(&mut data, self.mtu));
+            self.counters.clamped += u64::from(inner::clamp_mss(&mut data, self.inner));
             packet = Inner(data.into());
         }
         self.counters.written_packets += 1;

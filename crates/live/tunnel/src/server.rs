@@ -70,7 +70,7 @@ pub(crate) struct Server {
     links: BTreeMap<Flow, Link>,
     /// Links that are to be flushed.
     busy: Vec<Flow>,
-    /// Links that have refused a packet as too large since senders were notified.
+    /// Links that have refused a packet as too large since they were looked at.
     narrow: Vec<Flow>,
     /// TCP connections that carry no path yet.
     pending: Pending,
@@ -110,6 +110,8 @@ impl Server {
                 controller: limits::controller(&end.controller),
                 priority: PathPriority::from_bits(15),
                 packet_size: Bytes::new((mtu + limits::overhead(config.encryption)) as u64),
+                mtu: limits::path_mtu(&config, end.path_mtu),
+                around: Bytes::new(limits::overhead(config.encryption) as u64),
                 ..PathConfig::default()
             },
             shared: keys.shared.clone(),
@@ -211,6 +213,7 @@ impl Server {
             Event::PathUp(path) => {
                 tracing::info!(client = name, path = path.0, "path up");
                 self.on_path_up(key, *path);
+                self.note_link_mtu(now, key, *path);
             }
             Event::PathDown(path) => tracing::info!(client = name, path = path.0, "path down"),
             Event::PathClosed(path) => tracing::info!(client = name, path = path.0, "path closed"),
@@ -254,6 +257,7 @@ impl Server {
                 continue;
             };
             while let Some(packet) = tunnel.poll_delivery(now) {
+                let packet = narrow::clamped(packet, tunnel);
                 let Some(index) = client else { continue };
                 let source = inner::addresses(&packet.0).map(|(source, _)| source);
                 let has = |source| {
@@ -289,7 +293,7 @@ impl Outside for Server {
         let key = client.and_then(|index| self.current[index]);
         match key.and_then(|key| self.core.tunnel(key)) {
             // refused packets are counted by the tunnel
-            Some(tunnel) => drop(tunnel.send(now, packet)),
+            Some(tunnel) => drop(tunnel.send(now, narrow::clamped(packet, tunnel))),
             None => self.unroutable += 1,
         }
     }
@@ -320,7 +324,8 @@ impl Outside for Server {
         }
     }
 
-    fn on_chores(&mut self, now: Instant, poller: &Poller, _inside: &mut Inside) {
+    fn on_chores(&mut self, now: Instant, poller: &Poller, inside: &mut Inside) {
+        self.fit_mtu(inside);
         self.look_after_streams(now);
         self.resume_listeners(poller);
         self.refresh_streams(now);

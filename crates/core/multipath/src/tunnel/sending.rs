@@ -29,7 +29,8 @@ impl<P: Payload> Tunnel<P> {
     /// The next packet that may leave now.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<P>> {
         for index in 0..self.paths.len() {
-            if let Some(transmit) = self.control_packet(now, index) {
+            let control = self.control_packet(now, index);
+            if let Some(transmit) = control.or_else(|| self.mtu_probe(now, index)) {
                 return Some(transmit);
             }
         }
@@ -74,7 +75,17 @@ impl<P: Payload> Tunnel<P> {
                 packets: Packets::new(backlog as u64),
                 next,
             };
-            let chosen = self.scheduler.choose(now, waiting, &views);
+            let chosen = match self.fitting(now, next, &views) {
+                None => self.scheduler.choose(now, waiting, &views),
+                Some(fitting) if fitting.is_empty() && !views.is_empty() => {
+                    if self.may_fit(next) {
+                        break;
+                    }
+                    self.give_up_next(now);
+                    continue;
+                }
+                Some(fitting) => self.scheduler.choose(now, waiting, &fitting),
+            };
             if chosen.is_empty() {
                 break;
             }
@@ -103,7 +114,17 @@ impl<P: Payload> Tunnel<P> {
                 packets: Packets::new(packets as u64),
                 next,
             };
-            let chosen = self.scheduler.choose_latency(now, waiting, &self.views);
+            let chosen = match self.fitting(now, next, &self.views) {
+                None => self.scheduler.choose_latency(now, waiting, &self.views),
+                Some(fitting) if fitting.is_empty() && !self.views.is_empty() => {
+                    if self.may_fit(next) {
+                        break;
+                    }
+                    self.give_up_next_latency();
+                    continue;
+                }
+                Some(fitting) => self.scheduler.choose_latency(now, waiting, &fitting),
+            };
             if chosen.is_empty() {
                 break;
             }
@@ -120,6 +141,22 @@ impl<P: Payload> Tunnel<P> {
         let again = self.again.front().map(|queued| &queued.payload);
         let next = again.or(self.waiting.front())?;
         Some(Bytes::new(next.len() as u64))
+    }
+
+    /// No path takes the next waiting packet.
+    fn give_up_next(&mut self, now: Instant) {
+        let next = self.again.pop_front().map(|queued| queued.payload);
+        if let Some(payload) = next.or_else(|| self.waiting.pop(now)) {
+            self.refuse_too_big(payload);
+        }
+    }
+
+    /// No path takes the next latency-sensitive packet.
+    fn give_up_next_latency(&mut self) {
+        let latency = self.latency.as_mut();
+        if let Some(queued) = latency.and_then(|of| of.pop(&mut self.next_mp_seq)) {
+            self.refuse_too_big(queued.payload);
+        }
     }
 
     /// The next waiting packet goes to these paths.
@@ -213,6 +250,7 @@ impl<P: Payload> Tunnel<P> {
         Some(Transmit {
             path: path.id,
             packet: path.packet(seq, kind, options),
+            size: None,
             ecn: path.outer_ecn(payload.ecn()),
             payload: Some(payload),
         })
@@ -271,6 +309,7 @@ impl<P: Payload> Tunnel<P> {
             path: path.id,
             packet: path.packet(seq, kind, options),
             payload: None,
+            size: None,
             ecn: Ecn::NotEct,
         }
     }
@@ -313,8 +352,8 @@ impl<P> Path<P> {
         if !is_due {
             return None;
         }
-        let full = self.config.packet_size.get() as usize;
         let lower = self.config.lower_headers.get() as usize;
+        let full = self.config.packet_size.get().min(self.limit.size()) as usize;
         let others = DATA_HEADER + OPTION * options.list.len() + ACKNOWLEDGEMENT;
         full.checked_sub(lower + payload + others)
             .filter(|&room| room >= MIN_VECTOR)

@@ -1,6 +1,7 @@
 //! What there is to see of a tunnel.
 
 use super::latency::{Latency, LatencyCounters};
+use super::mtu::MtuStats;
 use super::path::PathCounters;
 use super::{Carrier, Tunnel};
 use crate::packet::PathPriority;
@@ -21,6 +22,7 @@ pub(super) struct Counters {
     pub(super) refused_closes: u64,
     pub(super) refused_handshakes: u64,
     pub(super) paths_made: u64,
+    pub(super) too_big: u64,
 }
 
 /// A connection's state and counts.
@@ -53,6 +55,8 @@ pub struct TunnelStats {
     pub signals_sent: OutboxCounts,
     /// Control options of the peer, and what became of them.
     pub signals_received: InboxCounts,
+    /// Packets that were larger than any path takes.
+    pub too_big: Packets,
     /// Closes of the connection with a wrong key.
     pub refused_closes: Packets,
     /// Handshakes whose proof was wrong.
@@ -90,6 +94,8 @@ pub struct PathStats {
     pub counters: PathCounters,
     /// What congestion control has counted.
     pub sender: SenderCounters,
+    /// How large its datagrams may be.
+    pub mtu: MtuStats,
 }
 
 impl<P: Payload> Tunnel<P> {
@@ -120,6 +126,7 @@ impl<P: Payload> Tunnel<P> {
             suspicious_ecn: Packets::new(counters.suspicious_ecn),
             signals_sent: self.outbox.counts(),
             signals_received: self.inbox.counts(),
+            too_big: Packets::new(counters.too_big),
             refused_closes: Packets::new(counters.refused_closes),
             refused_handshakes: Packets::new(counters.refused_handshakes),
         }
@@ -149,6 +156,7 @@ impl<P: Payload> Tunnel<P> {
             radio_rate: view.radio_rate,
             counters: path.counters,
             sender: path.sender.counters(),
+            mtu: path.limit.stats(),
         })
     }
 }

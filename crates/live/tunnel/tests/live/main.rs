@@ -14,8 +14,10 @@ mod capture;
 mod dashboard;
 mod faults;
 mod metrics;
+mod mtu;
 mod narrow;
 mod network;
+mod networkd;
 mod paths;
 mod radio;
 mod reload;
@@ -37,7 +39,9 @@ fn main() -> ExitCode {
     let tests = [
         paths::TESTS,
         narrow::TESTS,
+        mtu::TESTS,
         network::TESTS,
+        networkd::TESTS,
         radio::TESTS,
         dashboard::TESTS,
         strangers::TESTS,
