@@ -393,7 +393,7 @@ impl Discovery {
             DiscoveryState::Base => {
                 self.state = DiscoveryState::Error;
                 self.size = self.min;
-                self.high = self.base - 1;
+                self.high = (self.base - 1).max(self.min);
                 self.next = (self.min < self.base).then_some(self.min);
                 if self.next.is_none() {
                     self.again_at = now + ERROR_INTERVAL;

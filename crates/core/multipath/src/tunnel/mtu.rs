@@ -241,9 +241,13 @@ impl<P: Payload> Tunnel<P> {
 
     /// What waits on a path and is too large for it by now goes elsewhere.
     fn withdraw_too_big(&mut self, index: usize) {
-        self.settled_at = None;
         let path = &mut self.paths[index];
         let max = path.max_payload();
+        let before = core::mem::replace(&mut path.taken, max);
+        if max == before {
+            return;
+        }
+        self.settled_at = None;
         let is_too_big = |queued: &Queued<P>| queued.payload.len() as u64 > max;
         if !path.queue.iter().any(is_too_big) {
             return;

@@ -165,6 +165,8 @@ pub(super) struct Path<P> {
     pub(super) was_usable: bool,
     /// How large its datagrams may be.
     pub(super) limit: Limit,
+    /// The longest payload that was taken before, as far as what waits was looked at.
+    pub(super) taken: u64,
 }
 
 /// Which directions have agreed that the outer ECN field is the path's own (`crate::ecn`).
@@ -281,6 +283,7 @@ impl<P> Path<P> {
                 Carrier::Dccp => config.mtu,
                 Carrier::Stream => PathMtu::Any,
             }),
+            taken: u64::MAX,
             config,
         })
     }

@@ -33,22 +33,22 @@ impl Client {
 
     /// The device's MTU follows what the paths take: at once if that is less, after a search if it is more.
     pub(super) fn fit_mtu(&self, inside: &mut Inside) {
-        if self.config.tun.mtu.is_some() {
+        let Some(inner) = self.core.tunnel().inner_mtu() else {
             return;
-        }
-        if let Some(inner) = self.core.tunnel().inner_mtu() {
-            let mtu = limits::device_mtu(&self.config, inner.size);
-            if inner.is_settled || mtu < inside.mtu() {
-                inside.set_mtu(mtu, inner.size);
-            }
+        };
+        let fixed = self.config.tun.mtu;
+        let mtu = fixed.unwrap_or_else(|| limits::device_mtu(&self.config, inner.size));
+        if inner.is_settled || fixed.is_some() || mtu < inside.mtu() {
+            inside.set_mtu(mtu, inner.size);
         }
     }
 
     /// Notifies the senders of packets that no path takes, some a second, and looks at links that have refused some.
     pub(super) fn answer_too_big(&mut self, now: Instant, inside: &mut Inside) {
-        let mut links = self.paths.links_mut();
-        let has_refused = links.any(|(_, link)| std::mem::take(&mut link.link.is_too_big));
-        drop(links);
+        let mut has_refused = false;
+        for (_, link) in self.paths.links_mut() {
+            has_refused |= std::mem::take(&mut link.link.is_too_big);
+        }
         if has_refused {
             self.note_links(now);
             self.fit_mtu(inside);

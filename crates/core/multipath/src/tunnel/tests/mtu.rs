@@ -74,7 +74,7 @@ impl Pair {
 #[test]
 fn both_paths_are_searched_and_the_lesser_of_them_counts() {
     let mut pair = pair(8_972, [8_972, 1_432]);
-    pair.run(Duration::from_millis(30), 0);
+    pair.run(Duration::from_millis(100), 0);
     let first = pair.server().inner_mtu().expect("a limit");
     assert_eq!(first.size.get(), 8_972 - 76, "nothing has been lost");
     pair.search(8_972, 20);
@@ -85,7 +85,7 @@ fn both_paths_are_searched_and_the_lesser_of_them_counts() {
     pair.run(Duration::from_secs(2), 50);
     assert!(pair.delivered.len() > since);
     assert!(
-        pair.delivered[since + 100..]
+        pair.delivered[since + 1_000..]
             .iter()
             .all(|data| data.bytes == 1_432 - 76)
     );
@@ -159,9 +159,13 @@ fn what_waits_on_a_path_that_takes_less_goes_by_the_other() {
     pair.bytes = Some(1_396);
     pair.run(Duration::from_millis(500), 100);
     let queued = |pair: &Pair| pair.server().paths[0].queue.len();
-    while queued(&pair) == 0 {
+    for _ in 0..20_000 {
         pair.run(Duration::from_micros(50), 100);
+        if queued(&pair) > 0 {
+            break;
+        }
     }
+    assert!(queued(&pair) > 0);
     let now = pair.now;
     let server = pair.server.as_mut().expect("accepted");
     server.on_link_mtu(now, PathId(0), Bytes::new(1_300));
@@ -222,7 +226,7 @@ fn an_end_that_does_not_search_answers_probes() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12))]
+    #![proptest_config(ProptestConfig::with_cases(5))]
     /// Whatever two paths carry, with losses, and whatever one of them falls to while packets flow: the searches end there,
     /// and the traffic goes on.
     #[test]
