@@ -63,6 +63,14 @@ impl Namespace {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
+    /// One of the kernel's counters in it, by the name that `nstat` has for it.
+    pub fn counter(&self, name: &str) -> u64 {
+        let text = self.sh(&format!("nstat -asz {name}"));
+        let mut words = text.split_whitespace().skip_while(|word| *word != name);
+        let value = words.nth(1).and_then(|word| word.parse().ok());
+        value.unwrap_or_else(|| panic!("no counter {name}: {text}"))
+    }
+
     /// Has what leaves a device pass a queueing discipline; false, with the test recorded as skipped, where the kernel has none
     /// of that kind. `discipline` is what `tc` takes: a kind, and its parameters.
     #[must_use]

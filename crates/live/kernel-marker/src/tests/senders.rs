@@ -65,13 +65,6 @@ fn fields(seen: &OwnedFd) -> [u32; 4] {
     fields
 }
 
-fn counter(host: &Namespace, name: &str) -> u64 {
-    let text = host.sh(&format!("nstat -asz {name}"));
-    let mut words = text.split_whitespace().skip_while(|word| *word != name);
-    let value = words.nth(1).and_then(|word| word.parse().ok());
-    value.unwrap_or_else(|| panic!("no counter {name}: {text}"))
-}
-
 /// Marks arrive, are answered, and no byte is lost. Where packets are to be ECT(1), the edge makes them so: no congestion
 /// control of the kernel does.
 fn marks_reach(control: &str, codepoint: u8) {
@@ -120,8 +113,8 @@ fn marks_reach(control: &str, codepoint: u8) {
     assert!(counts.judged.of(marked) > 0, "{counts:?}");
     assert_eq!(counts.unwritten, 0);
     // the receiver has seen them, and the sender has its answers
-    assert!(counter(&network.ue, "IpExtInCEPkts") > 0);
-    assert!(counter(&network.edge, "TcpExtTCPDeliveredCE") > 0);
+    assert!(network.ue.counter("IpExtInCEPkts") > 0);
+    assert!(network.edge.counter("TcpExtTCPDeliveredCE") > 0);
 }
 
 #[test]

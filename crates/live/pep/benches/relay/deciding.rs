@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-const PORT: u16 = 6_200;
+const PORT: u16 = 6_400;
 const METRICS: &str = "127.0.0.1:9464";
 const UES: u8 = 200;
 /// That there may be, and descriptors for them.

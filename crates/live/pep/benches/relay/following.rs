@@ -54,7 +54,7 @@ pub fn measure(hosts: &Hosts, _: &[Kind], table: &mut Table) {
         TRANSPARENT.replace("level = \"debug\"", "level = \"info\"")
     );
     let _daemon = Daemon::start_in(&hosts.proxy, folder, &config, &[]);
-    let capture = Capture::start(hosts);
+    let capture = Capture::at(&hosts.server, "s0");
     let stop = Arc::new(AtomicBool::new(false));
     let download = download(hosts, &stop);
     // those of the time before it

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! The kernel keeps a large window, of the connection's share of the memory, and that is the upper bound of what is
-//! shown: no data that a server may send is refused. The program is attached for as long as this process lives, and acts
+//! shown: no data that a server may send is refused. (Where the kernel has no memory for a segment all the same, it drops
+//! that and answers with a closed window, which is shown as it is.) The program is attached for as long as this process lives, and acts
 //! on this process's sockets alone: two processes of an upgrade do not meet. (As a filter, where the kernel has no tcx, it
 //! outlives a process that is killed, and then has no socket to act on.)
 //!

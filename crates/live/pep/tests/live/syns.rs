@@ -52,11 +52,7 @@ fn a_flood_that_fills_the_queue_refuses_no_other() {
     let Some(hosts) = Hosts::try_new("a_flood_that_fills_the_queue_refuses_no_other") else {
         return;
     };
-    let uses_cookies = || {
-        let sent = hosts.proxy.sh("nstat -asz TcpExtSyncookiesSent");
-        let sent = sent.split_whitespace().find_map(|w| w.parse::<u64>().ok());
-        sent > Some(0)
-    };
+    let uses_cookies = || hosts.proxy.counter("TcpExtSyncookiesSent") > 0;
     // a machine at work drops some of the SYNs before they reach the queue
     flood(
         &hosts,

@@ -86,14 +86,6 @@ pub fn exchange(near: &TcpStream, far: &TcpStream, bytes: usize) {
     });
 }
 
-/// A counter of the kernel's TCP in a namespace.
-pub fn counter(host: &Namespace, name: &str) -> u64 {
-    let text = host.sh(&format!("nstat -asz {name}"));
-    let mut words = text.split_whitespace().skip_while(|word| *word != name);
-    let value = words.nth(1).and_then(|word| word.parse().ok());
-    value.unwrap_or_else(|| panic!("no counter {name}: {text}"))
-}
-
 /// Whether the connections of a host that are there use ECN.
 fn uses_ecn(host: &Namespace) -> bool {
     let text = host.sh("ss -tinoH state established");
@@ -196,7 +188,7 @@ fn marks_of_congestion_are_answered_on_both_halves() {
     exchange(&near, &far, 200_000);
     // the senders of both halves downwards, the server and the proxy, were answered with the marks
     for (name, host) in [("the server", &hosts.server), ("the proxy", &hosts.proxy)] {
-        assert!(counter(host, "TcpExtTCPDeliveredCE") > 0, "{name}");
+        assert!(host.counter("TcpExtTCPDeliveredCE") > 0, "{name}");
     }
     daemon.wait_until("it has finished", || daemon.count("finished") == 1);
 }
@@ -239,8 +231,8 @@ fn data_in_a_syn_arrives_once_and_whole() {
             .proxy
             .sh(&format!("sysctl -qw net.ipv4.tcp_fastopen={of_proxy}"));
         let (opened, accepted) = (
-            counter(&hosts.client, "TcpExtTCPFastOpenActive"),
-            counter(&hosts.proxy, "TcpExtTCPFastOpenPassive"),
+            hosts.client.counter("TcpExtTCPFastOpenActive"),
+            hosts.proxy.counter("TcpExtTCPFastOpenPassive"),
         );
         let daemon = Daemon::start(&hosts.proxy, &configured(is_explicit));
         for is_ipv6 in [false, true] {
@@ -273,12 +265,12 @@ fn data_in_a_syn_arrives_once_and_whole() {
             daemon.count("bytes_up"),
             connections * (FIRST as u64 + 50_000)
         );
-        let now = counter(&hosts.proxy, "TcpExtTCPFastOpenPassive");
+        let now = hosts.proxy.counter("TcpExtTCPFastOpenPassive");
         if of_proxy == 1 {
             assert_eq!(now, accepted, "round {round}: it accepts no data in a SYN");
         } else {
             assert!(now > accepted, "round {round}: data came in a SYN");
-            assert!(counter(&hosts.client, "TcpExtTCPFastOpenActive") > opened);
+            assert!(hosts.client.counter("TcpExtTCPFastOpenActive") > opened);
         }
     }
 }

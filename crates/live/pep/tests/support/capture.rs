@@ -1,9 +1,9 @@
-//! What a server is shown, as it arrives there.
+//! What a server is shown.
 
-use super::Hosts;
+use super::{Hosts, Namespace};
 use std::collections::BTreeMap;
 
-/// Packets from the UE's address at the server's interface, and the windows that they show.
+/// Packets from the UE's address at an interface, and the windows that they show.
 pub struct Capture {
     child: std::process::Child,
     file: tempfile::NamedTempFile,
@@ -16,7 +16,7 @@ pub struct Edges {
     pub edges: Vec<u32>,
     /// The window of each, bytes.
     pub windows: Vec<u64>,
-    /// When each arrived, seconds since 1970.
+    /// When each passed, seconds since 1970.
     pub times: Vec<f64>,
     /// The proxy has ended its direction.
     pub has_ended: bool,
@@ -26,7 +26,26 @@ pub struct Edges {
     first: Option<u64>,
 }
 
-/// When a segment arrived, seconds since 1970.
+impl Edges {
+    /// No segment shows a server less than the one before, but for what the field cannot hold of a window (RFC 7323 2.4); nor
+    /// none at all, but for so many times: Linux answers a segment for which it has no memory by a closed window.
+    pub fn assert_never_left(&self, what: &str, closed: u64) {
+        let unit = 1_i32 << self.scale;
+        let mut left = 0;
+        for (n, two) in self.edges.windows(2).enumerate() {
+            if two[1].wrapping_sub(two[0]).cast_signed() > -unit {
+                continue;
+            }
+            left += 1;
+            assert!(
+                self.windows[n + 1] == 0 && left <= closed,
+                "{what}: {two:?}, and {closed} segments without memory"
+            );
+        }
+    }
+}
+
+/// When a segment passed, seconds since 1970.
 fn time(line: &str) -> f64 {
     let stamp = line.split(' ').next().expect("a word");
     stamp.parse().expect("a time")
@@ -40,15 +59,21 @@ impl Drop for Capture {
 }
 
 impl Capture {
+    /// In the order in which they leave the proxy. (Of those of one connection, two that leave on two processors may
+    /// overtake each other on their way.)
     pub fn start(hosts: &Hosts) -> Self {
+        Self::at(&hosts.proxy, "wan0")
+    }
+
+    /// In the order in which they pass an interface.
+    pub fn at(host: &Namespace, interface: &str) -> Self {
         let file = tempfile::NamedTempFile::new().expect("a file");
-        let mut child = hosts
-            .server
+        let mut child = host
             .enter(|| {
                 std::process::Command::new("tcpdump")
                     .args([
                         "-i",
-                        "s0",
+                        interface,
                         "-n",
                         "-S",
                         "-l",

@@ -288,7 +288,7 @@ fn marks_have_right_checksums_with_any_offload() {
         must_mark(&hosts, &daemon, 5_751 + number, is_ipv6);
     }
     for name in ["TcpInCsumErrors", "UdpInCsumErrors", "IpInHdrErrors"] {
-        assert_eq!(crate::wire::counter(&hosts.client, name), 0, "{name}");
+        assert_eq!(hosts.client.counter(name), 0, "{name}");
     }
     assert_eq!(unsplit(&daemon)["unwritten_marks"], 0);
 }
