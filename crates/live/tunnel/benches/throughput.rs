@@ -135,7 +135,7 @@ fn main() -> ExitCode {
     ] {
         match &unavailable {
             None if is_selected(name) => {
-                pairs.push((name, repeat(|| mptcp::pair(controller, is_cut))))
+                pairs.push((name, repeat(|| mptcp::pair(controller, is_cut))));
             }
             None => {}
             Some(missing) => eprintln!("without {name}: {missing}"),

@@ -148,7 +148,7 @@ fn a_packet_that_is_too_large_for_a_path_goes_by_another_or_comes_back() {
 #[test]
 fn what_waits_on_a_path_that_takes_less_goes_by_the_other() {
     let mut pair = Pair::opened(
-        "aware",
+        "cpf",
         TunnelConfig::default(),
         PathConfig {
             mtu: PathMtu::Fixed(Bytes::new(1_472)),

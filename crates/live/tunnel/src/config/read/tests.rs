@@ -363,7 +363,7 @@ fn a_path_mtu_that_cannot_be_is_refused_with_file_and_key() {
         ),
         (
             "\"found\"",
-            "t.toml:1:12: path-mtu is text; allowed is a whole number 1280 to 65535",
+            "t.toml:1:13: path-mtu is text; allowed is a whole number 1280 to 65535",
         ),
     ] {
         let given = format!("path-mtu = {given}\n");
