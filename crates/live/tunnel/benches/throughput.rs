@@ -352,11 +352,7 @@ fn measure(hosts: &Hosts, address: &str, daemons: &[u32]) -> Measured {
 }
 
 fn send_for_ever(host: &Namespace, address: SocketAddr) -> std::thread::JoinHandle<()> {
-    let listener = host.enter(|| TcpListener::bind(address));
-    send_from(listener.expect("bound"))
-}
-
-fn send_from(listener: TcpListener) -> std::thread::JoinHandle<()> {
+    let listener = host.enter(|| TcpListener::bind(address)).expect("bound");
     std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().expect("accepted");
         let block = vec![7; 1 << 20];

@@ -3,10 +3,10 @@
 //! The server signals its address at the second wire, to which the client then opens a second subflow (RFC 8684 3.4.1).
 
 use crate::support::{Hosts, Namespace};
-use crate::{Pair, WIRE_MBPS, send_from, watch};
+use crate::{Pair, WIRE_MBPS, watch};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, ipproto, listen};
 use rustix::net::{socket_with, sockopt};
-use std::io;
+use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 
@@ -36,10 +36,9 @@ pub fn pair(controller: &str, is_cut: bool) -> Pair {
             "sysctl -qw net.mptcp.enabled=1; ip mptcp limits set subflow 2 add_addr_accepted 2",
         );
     }
-    hosts.server.sh(&format!(
-        "sysctl -qw net.ipv4.tcp_congestion_control={controller}\n\
-         ip mptcp endpoint add 10.2.0.1 dev b signal"
-    ));
+    hosts
+        .server
+        .sh("ip mptcp endpoint add 10.2.0.1 dev b signal");
     let address: SocketAddr = SERVER.parse().expect("an address");
     let listener = hosts.server.enter(|| -> io::Result<TcpListener> {
         let fd = socket()?;
@@ -48,7 +47,14 @@ pub fn pair(controller: &str, is_cut: bool) -> Pair {
         listen(&fd, 1)?;
         Ok(fd.into())
     });
-    let sender = send_from(listener.expect("it listens"));
+    let (listener, controller) = (listener.expect("it listens"), controller.to_owned());
+    let sender = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("accepted");
+        let name = controller.as_bytes();
+        socket_options::set_bytes(&stream, libc::SOL_TCP, libc::TCP_CONGESTION, name).expect("set");
+        let block = vec![7; 1 << 20];
+        while stream.write_all(&block).is_ok() {}
+    });
     let stream = hosts.client.enter(|| -> io::Result<TcpStream> {
         let fd = socket()?;
         connect(&fd, &address)?;
