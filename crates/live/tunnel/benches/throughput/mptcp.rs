@@ -43,7 +43,8 @@ pub fn pair(controller: &str, is_cut: bool) -> Pair {
     let listener = hosts.server.enter(|| -> io::Result<TcpListener> {
         let fd = socket()?;
         sockopt::set_socket_reuseaddr(&fd, true)?;
-        bind(&fd, &address)?;
+        // at both wires: the second subflow is to the other address
+        bind(&fd, &SocketAddr::from(([0; 4], address.port())))?;
         listen(&fd, 1)?;
         Ok(fd.into())
     });
