@@ -1,17 +1,42 @@
-//! Messages of a transfer of connections between two proxies: any bytes are read or refused, and what is read is written
-//! as it came.
+//! Messages of a transfer of connections between two proxies: any bytes are read or refused, what is read is written
+//! as it came, and what came ahead is put together or refused, within its bound.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use relocation::Message;
+use relocation::{Message, Streams};
+
+/// What may be held of what came ahead, bytes.
+const MOST: usize = 4_096;
 
 fuzz_target!(|bytes: &[u8]| {
-    if let Ok(message) = Message::decode(bytes) {
+    let mut streams = Streams::default();
+    // one message behind another, each behind its length in two bytes
+    let mut rest = bytes;
+    while let [a, b, after @ ..] = rest {
+        let length = usize::from(u16::from_be_bytes([*a, *b])).min(after.len());
+        let (one, more) = after.split_at(length);
+        rest = more;
+        let Ok(message) = Message::decode(one) else {
+            continue;
+        };
         if let Message::Flow(flow) = &message {
             assert_eq!(flow.check(), Ok(()));
-            assert!(flow.payload() <= bytes.len());
+            assert!(flow.payload() <= one.len());
         }
         let written = message.encode();
-        assert_eq!(Message::decode(&written[4..]), Ok(message));
+        assert_eq!(Message::decode(&written[4..]), Ok(message.clone()));
+        match message {
+            Message::Ahead(ahead) => {
+                let _ = streams.take(*ahead, MOST, 8);
+            }
+            Message::Rest(left) => {
+                if let Ok(flow) = streams.complete(*left) {
+                    assert!(flow.payload() <= MOST + bytes.len());
+                }
+            }
+            Message::Flow(flow) => streams.forget(flow.client, flow.server),
+            _ => {}
+        }
+        assert!(streams.held() <= MOST);
     }
 });

@@ -63,6 +63,7 @@ def test_a_timeline_has_round_trips_above_rates(folder: Path) -> None:
         (line,) = ax.get_lines()
         rates = np.asarray(line.get_ydata(), dtype=float).tolist()
         assert 0 < max(rates) <= 20.0
+        assert max(rates) < ax.get_ylim()[1], "all of it is seen, whichever column has most"
     with pytest.raises(FigureError, match="no series of repeat 7; there are 2 repeats"):
         result.draw("timeline", results, repeat=7)
 

@@ -238,8 +238,9 @@ def timeline(results: Results, flows: Sequence[str] | None = None, width: Width 
             above.set_title(f"{title} = {label}" if title and "," not in title else label)
             above.set_yscale("log")
             _plain_ticks(above.yaxis)
-            below.set_ylim(bottom=0)
             below.set_xlabel("time (s)")
+        # once all is drawn: a limit ends the scaling of all panels that share the axis
+        rows[1][0].set_ylim(bottom=0)
         if not found:
             raise FigureError(f"no series of repeat {repeat}; there are {_repeats(results)} repeats")
         rows[0][0].set_ylabel("RTT (ms)")

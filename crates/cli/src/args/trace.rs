@@ -41,7 +41,7 @@ pub(crate) struct TraceReadArgs {
 /// Options of `trace generate`.
 #[derive(Debug, Args)]
 pub(crate) struct TraceGenerateArgs {
-    /// Model: drive-lte, drive-nr, static, pedestrian, train, mmwave
+    /// Model: drive-lte, drive-nr, static, pedestrian, train, mmwave, bursty, street-west, street-east
     #[arg(long)]
     pub(crate) kind: radio::trace::Kind,
     /// Length, e.g. "60 s"

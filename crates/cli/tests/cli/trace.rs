@@ -35,6 +35,8 @@ fn every_kind_is_generated_the_same_again_and_measured() {
         "train",
         "mmwave",
         "bursty",
+        "street-west",
+        "street-east",
     ] {
         let make = |seed: &str, out: &str| -> Run {
             let arguments = ["--duration", "300 s", "--seed", seed, "--out", out];

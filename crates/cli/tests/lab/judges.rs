@@ -122,6 +122,36 @@ fn quinn_downloads() {
     gives_with_round_trips("quinn_downloads", "quic-quinn", "4 s", &["goodput"]);
 }
 
+/// What becomes of each packet of a stream.
+const STREAM: [&str; 8] = [
+    "delay-p50",
+    "delay-p95",
+    "delay-p99",
+    "delay-max",
+    "loss",
+    "twice",
+    "freezes",
+    "frozen",
+];
+
+#[test]
+fn a_stream_of_udp_is_measured_beside_a_download() {
+    let test = "a_stream_of_udp_is_measured_beside_a_download";
+    if can_run(test, "stream-beside-download", |_| false) {
+        let measures = [&STREAM[..], &["download-goodput"]].concat();
+        gives("stream-beside-download", &["default"], "1 s", &measures);
+    }
+}
+
+#[test]
+fn a_live_stream_by_srt_is_measured() {
+    if can_run("a_live_stream_by_srt_is_measured", "srt", |_| false) {
+        let of_srt = ["dropped", "retransmitted", "belated", "rtt"];
+        let measures = [&STREAM[..], &of_srt].concat();
+        gives("srt", &["default"], "1 s", &measures);
+    }
+}
+
 #[test]
 fn mach_measures_responsiveness() {
     let is_optional = |program: &str| ["mach", "nginx"].contains(&program);

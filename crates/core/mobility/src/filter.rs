@@ -9,7 +9,7 @@ use units::Duration;
 /// The period that filterCoefficient is for.
 const FILTER_PERIOD: Duration = Duration::from_millis(200);
 
-/// Reference signal received power, dBm.
+/// Reference signal received power, dBm; where users are compared by another trigger quantity (TS 38.331 5.5.4: SINR), that, dB.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Rsrp(f64);
 

@@ -28,6 +28,13 @@ pub struct Timing {
     pub forwarding: Duration,
 }
 
+impl Timing {
+    /// From the command to the End Marker.
+    pub fn from_command(&self) -> Duration {
+        self.interruption + self.path_switch + self.forwarding
+    }
+}
+
 /// A step of a handover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -64,6 +71,14 @@ impl Handover {
             to,
             next: Some((Step::Command, now + timing.preparation)),
             taken: None,
+        }
+    }
+
+    /// The source sends the command now: the handover has been prepared before.
+    pub fn prepared(now: Instant, from: usize, to: usize, timing: Timing) -> Self {
+        Self {
+            next: Some((Step::Command, now)),
+            ..Self::new(now, from, to, timing)
         }
     }
 
@@ -167,6 +182,22 @@ mod tests {
         assert_eq!(it.poll(ms(184)), None);
         assert_eq!(it.poll(ms(185)), Some(Step::EndMarker));
         assert_eq!(it.next_deadline(), None);
+    }
+
+    #[test]
+    fn a_prepared_handover_begins_with_the_command() {
+        let timing = Timing {
+            preparation: Duration::from_millis(20),
+            interruption: Duration::from_millis(50),
+            path_switch: Duration::from_millis(10),
+            forwarding: Duration::from_millis(5),
+        };
+        let mut it = Handover::prepared(ms(100), 0, 1, timing);
+        assert_eq!(it.poll(ms(100)), Some(Step::Command));
+        let end = ms(100) + timing.from_command();
+        let steps: Vec<_> = core::iter::from_fn(|| it.poll(end)).collect();
+        assert_eq!(steps, [Step::Access, Step::PathSwitch, Step::EndMarker]);
+        assert_eq!(timing.from_command().as_millis(), 65);
     }
 
     #[test]

@@ -35,6 +35,16 @@ pub enum Class {
     Bulk,
 }
 
+impl Class {
+    /// As status and metrics have it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Latency => "latency",
+            Self::Bulk => "bulk",
+        }
+    }
+}
+
 /// What a packet's headers show of its flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowLabel {

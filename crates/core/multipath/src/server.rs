@@ -30,7 +30,7 @@ mod proofs;
 
 use crate::auth::PreSharedKey;
 use crate::join::HalfOpen;
-use crate::packet::{Kind, Packet};
+use crate::packet::{Compact, Kind, Packet};
 use crate::provision::Provision;
 use crate::tunnel::{Carrier, Event, PathConfig, Transmit, Tunnel, TunnelConfig};
 use crate::{PathId, Payload};
@@ -256,6 +256,20 @@ impl<P: Payload> Server<P> {
         };
         let (key, &of) = self.flows.range(lowest..).next()?;
         (key.flow == flow).then_some(of)
+    }
+
+    /// The packet that a compact one stands for, which has come from there; of an unknown address that of a path on the same
+    /// socket, as its address may have changed. None if there is no such path.
+    pub fn expand(&self, flow: Flow, compact: Compact) -> Option<Packet> {
+        let (connection, path) = self.path_of(flow).or_else(|| {
+            let mut flows = self.flows.iter();
+            let found = flows.find(|(known, _)| known.flow.socket == flow.socket);
+            found.map(|(_, of)| *of)
+        })?;
+        self.connections
+            .get(&connection)?
+            .tunnel
+            .expand(path, compact)
     }
 
     /// The next answer to a stranger, or question to a new address, without what connections send.

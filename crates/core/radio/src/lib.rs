@@ -32,6 +32,7 @@ pub mod ldpc;
 mod load;
 pub mod moving;
 mod name;
+mod off;
 mod tables;
 mod tbs;
 pub mod trace;
@@ -49,6 +50,7 @@ pub use fades::{FadeConfig, FadeError, Fades};
 pub use groups::PrbGroups;
 pub use load::{ConstantLoad, Load, LoadError, RandomLoad};
 pub use name::UnknownName;
+pub use off::OffChannel;
 pub use rnis::{LinkQuality, McsTable};
 pub use tables::{
     CqiEntry, CqiTable, McsEntry, cqi_entry, cqi_for_mcs, lte_transport_block, max_mcs, mcs_entry,

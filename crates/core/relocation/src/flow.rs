@@ -1,7 +1,8 @@
 //! The state of a split connection: what another machine needs to go on with it.
 
 use crate::message::Malformed;
-use crate::reader::{Reader, put_address, put_bytes, put_word};
+use crate::pieces::Pieces;
+use crate::reader::{Reader, put_address, put_bytes, put_pieces, put_word};
 use std::net::SocketAddr;
 
 /// The greatest window scale (RFC 7323 section 2.3).
@@ -61,9 +62,9 @@ pub struct Flow {
     /// Towards the server.
     pub wan: Leg,
     /// Received of the server, acknowledged, and not sent to the UE yet.
-    pub down: Vec<u8>,
+    pub down: Pieces,
     /// Received of the UE, acknowledged, and not sent to the server yet.
-    pub up: Vec<u8>,
+    pub up: Pieces,
 }
 
 impl Flow {
@@ -97,8 +98,8 @@ impl Flow {
         put_address(to, self.server);
         self.ran.put(to);
         self.wan.put(to);
-        put_bytes(to, &self.down);
-        put_bytes(to, &self.up);
+        put_pieces(to, &self.down);
+        put_pieces(to, &self.up);
     }
 
     pub(crate) fn read(from: &mut Reader<'_>) -> Result<Self, Malformed> {
@@ -107,8 +108,8 @@ impl Flow {
             server: from.address()?,
             ran: Leg::read(from)?,
             wan: Leg::read(from)?,
-            down: from.bytes()?,
-            up: from.bytes()?,
+            down: from.bytes()?.into(),
+            up: from.bytes()?.into(),
         };
         flow.check()?;
         Ok(flow)

@@ -4,8 +4,10 @@
 //!   source (has the connections)               target (is to have them)
 //!        | -------------- Offer --------------> |
 //!        | <------------- Accept -------------- |  or Refuse: nothing has changed
+//!     copies
+//!        | --------- Ahead, Ahead, ... -------> |  while they run
 //!     freezes
-//!        | ------- Flow, Flow, ..., End ------> |
+//!        | -- Rest or Flow for each, then End > |
 //!        |                                   restores, silent
 //!        | <------------- Ready --------------- |
 //!        | -------------- Commit -------------> |
@@ -18,6 +20,8 @@
 //! | --- | --- |
 //! | [`message`] | the messages and their layout |
 //! | [`flow`] | the state of a connection: both legs, and what waits between them |
+//! | [`ahead`] | bytes that are sent while it runs, and what is left then |
+//! | [`pieces`] | bytes that are not moved as more are appended |
 //! | [`sides`] | the state machines of both sides |
 //!
 //! Until the source has sent Commit the connections are its own, and whatever goes wrong they stay there. From then on
@@ -26,13 +30,19 @@
 //! What this crate is *not*: it has no socket, no clock and no keys, and freezes nothing.
 #![forbid(unsafe_code)]
 
+pub mod ahead;
 pub mod flow;
 pub mod message;
 #[cfg(test)]
 mod model;
+pub mod outcome;
+pub mod pieces;
 mod reader;
 pub mod sides;
 
+pub use ahead::{Ahead, Part, Rest, Streams, Towards};
 pub use flow::{Flow, Leg, Window};
-pub use message::{MAX_FRAME, Malformed, Message, Outcome, VERSION};
+pub use message::{MAX_FRAME, Malformed, Message, OLDEST, VERSION};
+pub use outcome::Outcome;
+pub use pieces::Pieces;
 pub use sides::{Source, SourceEvent, SourceStep, Target, TargetEvent, TargetStep};

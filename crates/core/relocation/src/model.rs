@@ -22,6 +22,7 @@ enum Here {
 enum Mail {
     Offer,
     Accept,
+    Ahead,
     Flow,
     End,
     Ready,
@@ -39,6 +40,10 @@ struct World {
     to_target: VecDeque<Mail>,
     to_source: VecDeque<Mail>,
     is_cut: bool,
+    /// The source copies what the connection carries.
+    is_copying: bool,
+    /// The target has bytes that came ahead.
+    has_ahead: bool,
     /// The peers have been sent a reset.
     was_reset: bool,
     /// What may still go wrong: more than one fault at a time is not survived by every connection.
@@ -55,6 +60,8 @@ impl World {
             to_target: VecDeque::from([Mail::Offer]),
             to_source: VecDeque::new(),
             is_cut: false,
+            is_copying: false,
+            has_ahead: false,
             was_reset: false,
             faults: 1,
         }
@@ -76,6 +83,11 @@ impl World {
         let step = side.on(event);
         self.source = Some(side);
         match step {
+            SourceStep::Copy => {
+                self.is_copying = true;
+                self.send(true, Mail::Ahead);
+                self.send(true, Mail::Ahead);
+            }
             SourceStep::Freeze => {
                 self.at_source = Here::Frozen;
                 self.send(true, Mail::Flow);
@@ -86,13 +98,18 @@ impl World {
                 self.send(true, Mail::Commit);
                 self.at_source = Here::Silent;
             }
-            SourceStep::Forget => self.at_source = Here::Nothing,
+            SourceStep::Forget => {
+                self.at_source = Here::Nothing;
+                self.is_copying = false;
+            }
             SourceStep::Resume => {
                 self.send(true, Mail::Abort);
                 self.at_source = Here::Live;
+                self.is_copying = false;
             }
             SourceStep::Reset => {
                 self.at_source = Here::Nothing;
+                self.is_copying = false;
                 self.was_reset = true;
             }
             SourceStep::Wait | SourceStep::End => {}
@@ -105,13 +122,20 @@ impl World {
         self.target = Some(side);
         match step {
             TargetStep::Accept => self.send(false, Mail::Accept),
-            TargetStep::Restore => self.at_target = Here::Silent,
+            TargetStep::Keep => self.has_ahead = true,
+            TargetStep::Restore => {
+                self.at_target = Here::Silent;
+                self.has_ahead = false;
+            }
             TargetStep::Report => self.send(false, Mail::Ready),
             TargetStep::Adopt => {
                 self.at_target = Here::Live;
                 self.send(false, Mail::Done);
             }
-            TargetStep::Discard => self.at_target = Here::Nothing,
+            TargetStep::Discard => {
+                self.at_target = Here::Nothing;
+                self.has_ahead = false;
+            }
             TargetStep::End => {}
         }
     }
@@ -133,6 +157,7 @@ impl World {
             on(&|world| {
                 let event = match world.to_target.pop_front() {
                     Some(Mail::Offer) => TargetEvent::Offered,
+                    Some(Mail::Ahead) => TargetEvent::Ahead,
                     Some(Mail::Flow) => TargetEvent::Flow,
                     Some(Mail::End) => TargetEvent::All,
                     Some(Mail::Commit) => TargetEvent::Commit,
@@ -151,6 +176,10 @@ impl World {
                 };
                 world.source_learns(event);
             });
+        }
+        // at any time: it does not wait for an answer
+        if self.source == Some(Source::Copying) {
+            on(&|world| world.source_learns(SourceEvent::Copied));
         }
         // the end of a conversation is seen behind all that was sent; a side that is through ends it
         if self.to_source.is_empty()
@@ -173,6 +202,7 @@ impl World {
             if self.source.is_some() {
                 all.push(fault(&|world| {
                     world.source = None;
+                    world.is_copying = false;
                     Self::die(&mut world.at_source, &mut world.was_reset);
                 }));
                 all.push(fault(&|world| world.source_learns(SourceEvent::Lost)));
@@ -180,6 +210,7 @@ impl World {
             if self.target.is_some() {
                 all.push(fault(&|world| {
                     world.target = None;
+                    world.has_ahead = false;
                     world.to_target.clear();
                     Self::die(&mut world.at_target, &mut world.was_reset);
                 }));
@@ -205,6 +236,10 @@ impl World {
     fn check_end(&self) {
         let lives = [self.at_source, self.at_target].contains(&Here::Live);
         assert!(lives || self.was_reset, "it hangs: {self:?}");
+        assert!(
+            !self.is_copying && !self.has_ahead,
+            "memory is left: {self:?}"
+        );
         let is_left = |here: Here| matches!(here, Here::Frozen | Here::Silent);
         assert!(
             !is_left(self.at_source) && !is_left(self.at_target),

@@ -1,6 +1,7 @@
 //! Takes numbers, addresses and bytes off a message, and puts them on one.
 
 use crate::message::Malformed;
+use crate::pieces::Pieces;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// What is left of a message.
@@ -45,6 +46,10 @@ impl<'a> Reader<'a> {
         Ok(SocketAddr::new(ip, port))
     }
 
+    pub(crate) fn position(&mut self) -> Result<u64, Malformed> {
+        self.array().map(u64::from_be_bytes)
+    }
+
     /// Bytes behind their number.
     pub(crate) fn bytes(&mut self) -> Result<Vec<u8>, Malformed> {
         let length = self.word()? as usize;
@@ -85,5 +90,18 @@ pub(crate) fn put_word(to: &mut Vec<u8>, word: u32) {
 /// Bytes behind their number. What is longer than a frame may be never gets on the wire.
 pub(crate) fn put_bytes(to: &mut Vec<u8>, bytes: &[u8]) {
     put_word(to, u32::try_from(bytes.len()).unwrap_or(u32::MAX));
-    to.extend(bytes);
+    to.extend_from_slice(bytes);
+}
+
+/// The same, of bytes in pieces.
+pub(crate) fn put_pieces(to: &mut Vec<u8>, bytes: &Pieces) {
+    put_word(to, u32::try_from(bytes.len()).unwrap_or(u32::MAX));
+    to.reserve(bytes.len());
+    for slice in bytes.slices() {
+        to.extend_from_slice(slice);
+    }
+}
+
+pub(crate) fn put_position(to: &mut Vec<u8>, position: u64) {
+    to.extend(position.to_be_bytes());
 }

@@ -14,6 +14,8 @@
 pub enum SourceEvent {
     /// The target accepts.
     Accepted,
+    /// Bytes were sent ahead, and more of that is of no use.
+    Copied,
     /// All connections have been sent.
     Sent,
     /// The target has restored some.
@@ -28,6 +30,8 @@ pub enum SourceEvent {
 /// What the source is to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SourceStep {
+    /// Send bytes of the connections ahead, which run meanwhile.
+    Copy,
     /// Freeze the connections, and send them.
     Freeze,
     /// Wait for what comes.
@@ -50,6 +54,8 @@ pub enum Source {
     /// The connections have been offered.
     #[default]
     Offering,
+    /// They run, and bytes of them are being sent.
+    Copying,
     /// They are frozen, and being sent.
     Sending,
     /// The target restores them.
@@ -64,7 +70,8 @@ impl Source {
     /// The next step.
     pub fn on(&mut self, event: SourceEvent) -> SourceStep {
         let (next, step) = match (*self, event) {
-            (Self::Offering, SourceEvent::Accepted) => (Self::Sending, SourceStep::Freeze),
+            (Self::Offering, SourceEvent::Accepted) => (Self::Copying, SourceStep::Copy),
+            (Self::Copying, SourceEvent::Copied) => (Self::Sending, SourceStep::Freeze),
             (Self::Sending, SourceEvent::Sent) => (Self::Waiting, SourceStep::Wait),
             (Self::Waiting, SourceEvent::Ready) => (Self::Committed, SourceStep::Commit),
             (Self::Committed, SourceEvent::Done) => (Self::Ended, SourceStep::Forget),
@@ -82,6 +89,8 @@ impl Source {
 pub enum TargetEvent {
     /// Connections are offered that it has room for.
     Offered,
+    /// Bytes of one have come ahead.
+    Ahead,
     /// One has come.
     Flow,
     /// That was the last one.
@@ -98,6 +107,8 @@ pub enum TargetEvent {
 pub enum TargetStep {
     /// Accept.
     Accept,
+    /// Keep what came ahead.
+    Keep,
     /// Restore a connection that sends nothing and takes nothing.
     Restore,
     /// State what became of each.
@@ -129,6 +140,7 @@ impl Target {
     pub fn on(&mut self, event: TargetEvent) -> TargetStep {
         let (next, step) = match (*self, event) {
             (Self::Idle, TargetEvent::Offered) => (Self::Receiving, TargetStep::Accept),
+            (Self::Receiving, TargetEvent::Ahead) => (Self::Receiving, TargetStep::Keep),
             (Self::Receiving, TargetEvent::Flow) => (Self::Receiving, TargetStep::Restore),
             (Self::Receiving, TargetEvent::All) => (Self::Restored, TargetStep::Report),
             (Self::Restored, TargetEvent::Commit) => (Self::Ended, TargetStep::Adopt),

@@ -122,8 +122,8 @@ impl<F: FnMut() -> Option<[u8; 32]>> Entropy for F {
     }
 }
 
-/// A number of 32 bits out of it that is not 0.
+/// An identifier of a session out of it: 31 random bits.
 fn draw_id(entropy: &mut dyn Entropy) -> Option<u32> {
     let [a, b, c, d, ..] = entropy.draw()?;
-    Some(u32::from_be_bytes([a, b, c, d]).max(1))
+    Some(u32::from_be_bytes([a, b, c, d]) | message::SESSION_BIT)
 }

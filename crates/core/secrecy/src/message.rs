@@ -4,12 +4,15 @@
 //!   Init (152)      1 | version | 0 0 | sender 4 | e 32 | [static key] 48 | [offer 16] 32 | mac1 16 | mac2 16
 //!   Response (68)   2 | version | 0 0 | sender 4 | receiver 4 | e 32 | [choice 8] 24
 //!   Cookie (56)     3 | version | 0 0 | receiver 4 | nonce 16 | [cookie 16] 32
-//!   Data (28 + n)   4 | receiver 4 | number 7 | [packet n] n + 16
+//!   Data (23 + n)   receiver 4 | number 3 | [packet n] n + 16
 //!   Mismatch (8)    5 | version | 0 0 | "BRIM"
 //!
 //!   offer    version | algorithms | 0 0 | sender 4 | session that it replaces 4, or 0 | 0 4
 //!   choice   algorithm | 0 0 0 | sender 4
 //! ```
+//!
+//! Identifiers of sessions have their highest bit set, which is how a Data is known. A key seals 2^24 packets at most, so
+//! that three bytes hold any number.
 //!
 //! An answer is never longer than its question: Response and Cookie are shorter than Init. What stands in the clear and
 //! counts (the sender's identifiers, the version) stands among what is encrypted once more.
@@ -18,7 +21,7 @@ use crate::Refused;
 use crate::identity::PublicKey;
 
 /// The version of these layouts.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 /// Bytes of an Init.
 pub const INIT_LEN: usize = 152;
 /// Bytes of a Response.
@@ -28,16 +31,17 @@ pub const COOKIE_LEN: usize = 56;
 /// Bytes of a Mismatch.
 pub const MISMATCH_LEN: usize = 8;
 /// Bytes before what a Data carries.
-pub const DATA_HEADER_LEN: usize = 12;
+pub const DATA_HEADER_LEN: usize = 7;
 /// Bytes that Data has beside what it carries.
 pub const DATA_OVERHEAD: usize = DATA_HEADER_LEN + 16;
 /// The greatest number of a Data and one more.
-pub const NUMBERS: u64 = 1 << 56;
+pub const NUMBERS: u64 = 1 << 24;
+/// Set in every identifier of a session, and in the first byte of no message but Data.
+pub const SESSION_BIT: u32 = 1 << 31;
 
 const INIT: u8 = 1;
 const RESPONSE: u8 = 2;
 const COOKIE: u8 = 3;
-pub(crate) const DATA: u8 = 4;
 const MISMATCH: u8 = 5;
 const MISMATCH_MARK: &[u8] = b"BRIM";
 /// Where the first of an Init's authentication codes stands, and the second.
@@ -132,6 +136,11 @@ fn u32_at(data: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(data.get(at..at + 4)?.try_into().ok()?))
 }
 
+/// An identifier of a session.
+fn id_at(data: &[u8], at: usize) -> Option<u32> {
+    u32_at(data, at).filter(|id| id & SESSION_BIT != 0)
+}
+
 fn key_at(data: &[u8], at: usize) -> Option<PublicKey> {
     let bytes: [u8; 32] = data.get(at..at + 32)?.try_into().ok()?;
     Some(PublicKey::from_bytes(bytes))
@@ -142,9 +151,9 @@ fn key_at(data: &[u8], at: usize) -> Option<PublicKey> {
 /// # Errors
 /// [`Refused::Malformed`] or [`Refused::Version`].
 pub fn parse(data: &[u8]) -> Result<Message<'_>, Refused> {
-    match data.first() {
-        Some(&DATA) => return data_header(data).map(Message::Data),
-        Some(INIT..=MISMATCH) => {}
+    match data.first().copied() {
+        Some(0x80..) => return data_header(data).map(Message::Data),
+        Some(INIT..=COOKIE | MISMATCH) => {}
         _ => return Err(Refused::Malformed),
     }
     let [kind, version, 0, 0, ..] = *data else {
@@ -179,7 +188,7 @@ pub fn parse(data: &[u8]) -> Result<Message<'_>, Refused> {
 
 fn init(data: &[u8]) -> Option<Init<'_>> {
     Some(Init {
-        sender: u32_at(data, 4)?,
+        sender: id_at(data, 4)?,
         ephemeral: key_at(data, 8)?,
         identity: &data[40..88],
         payload: &data[88..MAC1],
@@ -192,8 +201,8 @@ fn init(data: &[u8]) -> Option<Init<'_>> {
 
 fn response(data: &[u8]) -> Option<Response<'_>> {
     Some(Response {
-        sender: u32_at(data, 4)?,
-        receiver: u32_at(data, 8)?,
+        sender: id_at(data, 4)?,
+        receiver: id_at(data, 8)?,
         ephemeral: key_at(data, 12)?,
         payload: &data[44..],
     })
@@ -203,9 +212,9 @@ fn data_header(data: &[u8]) -> Result<DataHeader, Refused> {
     if data.len() < DATA_OVERHEAD {
         return Err(Refused::Malformed);
     }
-    let number = data[5..DATA_HEADER_LEN].iter();
+    let number = data[4..DATA_HEADER_LEN].iter();
     Ok(DataHeader {
-        receiver: u32_at(data, 1).ok_or(Refused::Malformed)?,
+        receiver: id_at(data, 0).ok_or(Refused::Malformed)?,
         number: number.fold(0, |bits, byte| bits << 8 | u64::from(*byte)),
     })
 }
@@ -214,9 +223,8 @@ impl DataHeader {
     /// As bytes.
     pub fn bytes(self) -> [u8; DATA_HEADER_LEN] {
         let mut bytes = [0; DATA_HEADER_LEN];
-        bytes[0] = DATA;
-        bytes[1..5].copy_from_slice(&self.receiver.to_be_bytes());
-        bytes[5..].copy_from_slice(&self.number.to_be_bytes()[1..]);
+        bytes[..4].copy_from_slice(&self.receiver.to_be_bytes());
+        bytes[4..].copy_from_slice(&self.number.to_be_bytes()[5..]);
         bytes
     }
 }
@@ -315,29 +323,30 @@ mod tests {
     #[test]
     fn messages_are_read_as_they_were_written() {
         let key = PublicKey::from_bytes([7; 32]);
-        let mut bytes = write_init(5, key, &[1; 48], &[2; 32]);
+        let (five, six) = (SESSION_BIT | 5, SESSION_BIT | 6);
+        let mut bytes = write_init(five, key, &[1; 48], &[2; 32]);
         bytes.extend([3; 16]);
         bytes.extend([4; 16]);
         let Ok(Message::Init(init)) = parse(&bytes) else {
             panic!("an Init")
         };
-        assert_eq!((init.sender, init.ephemeral), (5, key));
+        assert_eq!((init.sender, init.ephemeral), (five, key));
         assert_eq!((init.identity, init.payload), (&[1; 48][..], &[2; 32][..]));
         assert_eq!((init.mac1, init.mac2), (&[3; 16][..], &[4; 16][..]));
-        let bytes = write_response(5, 6, key, &[1; 24]);
+        let bytes = write_response(five, six, key, &[1; 24]);
         let Ok(Message::Response(response)) = parse(&bytes) else {
             panic!("a Response")
         };
-        assert_eq!((response.sender, response.receiver), (5, 6));
+        assert_eq!((response.sender, response.receiver), (five, six));
         let bytes = write_cookie(6, &[1; 16], &[2; 32]);
         assert!(matches!(parse(&bytes), Ok(Message::Cookie(reply)) if reply.receiver == 6));
         assert!(matches!(parse(&mismatch()), Ok(Message::Mismatch)));
         let header = DataHeader {
-            receiver: 0x0102_0304,
-            number: 0x0005_0607_0809_0a0b,
+            receiver: 0x8102_0304,
+            number: 0x0005_0607,
         };
         let bytes = [&header.bytes()[..], &[0; 16]].concat();
-        assert_eq!(bytes[..12], [4, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+        assert_eq!(bytes[..7], [0x81, 2, 3, 4, 5, 6, 7]);
         assert!(matches!(parse(&bytes), Ok(Message::Data(read)) if read == header));
         let offer = Offer {
             algorithms: 3,
@@ -354,22 +363,30 @@ mod tests {
 
     #[test]
     fn truncated_longer_and_other_messages_are_refused() {
-        let mut bytes = write_response(5, 6, PublicKey::from_bytes([7; 32]), &[1; 24]);
+        let id = SESSION_BIT | 5;
+        let mut bytes = write_response(id, id, PublicKey::from_bytes([7; 32]), &[1; 24]);
         assert_eq!(parse(&bytes[..67]).err(), Some(Refused::Malformed));
         bytes.push(0);
         assert_eq!(parse(&bytes).err(), Some(Refused::Malformed));
         bytes.pop();
-        bytes[1] = 2;
+        let ended = write_response(5, id, PublicKey::from_bytes([7; 32]), &[1; 24]);
+        assert_eq!(
+            parse(&ended).err(),
+            Some(Refused::Malformed),
+            "no identifier"
+        );
+        bytes[1] = VERSION - 1;
         assert_eq!(parse(&bytes).err(), Some(Refused::Version));
         bytes[0] = 9;
         assert_eq!(parse(&bytes).err(), Some(Refused::Malformed));
-        assert_eq!(parse(&[4; 27]).err(), Some(Refused::Malformed));
+        assert_eq!(parse(&[4; 40]).err(), Some(Refused::Malformed));
+        assert_eq!(parse(&[0x84; 22]).err(), Some(Refused::Malformed));
         assert_eq!(parse(&[]).err(), Some(Refused::Malformed));
     }
 
     proptest! {
         #[test]
-        fn any_bytes_are_read(first in 0u8..7, rest in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn any_bytes_are_read(first in prop_oneof![0u8..7, 0x80u8..=255], rest in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = parse(&[&[first][..], &rest].concat());
         }
     }

@@ -7,7 +7,7 @@
 
 use crate::identity::{PrivateKey, SharedSecret};
 use crate::initiator::{Initiator, Input, Local};
-use crate::message::{DATA, DATA_HEADER_LEN};
+use crate::message::DATA_HEADER_LEN;
 use crate::responder::{Channel, Client, LinkId, Responder, ResponderConfig};
 use crate::session::{Algorithms, Limits, Session};
 use core::net::SocketAddr;
@@ -218,11 +218,11 @@ impl World {
                         own.map(|s| s.id().to_be_bytes()).collect()
                     }
                 };
-                let is_data = bytes.first() == Some(&DATA);
-                let named = bytes.get(1..5).map(<[u8]>::to_vec);
+                let is_data = bytes.first().is_some_and(|first| first & 0x80 != 0);
+                let named = bytes.get(0..4).map(<[u8]>::to_vec);
                 let other = sessions.iter().find(|id| Some(id.to_vec()) != named);
                 match other.filter(|_| is_data) {
-                    Some(other) => bytes[1..5].copy_from_slice(other),
+                    Some(other) => bytes[0..4].copy_from_slice(other),
                     None => return,
                 }
             }

@@ -283,12 +283,16 @@ pub fn run(start: &Start) -> Result<(), PepError> {
     let own = claim_alone(&config, inherited.as_mut())?;
     let admin_socket = open_admin(&config, user.as_ref())?;
     let takes_over = handover::open(&config, user.as_ref())?;
+    let keys = handover::keys(&config)?;
     let metrics_listener = metrics_listener(&config, inherited.as_mut())?;
     let drops = config.drop_privileges;
     let marking = Marking::new(&config, inherited.is_some())?;
     let unsplit = Ability::of(marking.as_ref());
     let watch = marking.as_ref().map(Marking::watch);
     let shared = Arc::new(Shared::new(Shown::new(&config)?, config));
+    if let Some(keys) = keys {
+        shared.handover.set_keys(keys);
+    }
     let control = ControlParts::new(&shared.config(), shown.as_ref(), marking)?;
     if drops {
         // capabilities are a thread's own: before any is started

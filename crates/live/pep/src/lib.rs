@@ -45,5 +45,6 @@ pub use self::daemon::{Start, run};
 pub use admin::{check_request, flows, move_connections, status};
 pub use config::{Config, ConfigError};
 pub use error::PepError;
+pub use handover::admits;
 pub use metrics::metrics_status;
 pub use upgrade::check_upgrade;

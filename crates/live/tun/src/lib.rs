@@ -8,7 +8,8 @@
 //!
 //! [`Device`] is the device, [`VnetHeader`] what stands before each packet (Linux
 //! `include/uapi/linux/virtio_net.h`, `Documentation/networking/tuntap.rst`), [`split`](split()) cuts, and
-//! [`Coalescer`] puts together what follows each other in one flow. [`cut`](cut()) cuts into smaller pieces that the kernel still
+//! [`Coalescer`] puts together what follows each other in one flow. [`pieces`] carries what is to be segmented without the
+//! headers of each segment. [`cut`](cut()) cuts into smaller pieces that the kernel still
 //! has to segment, and [`FrameSocket`] sends frames with the same header by any interface.
 //!
 //! What this crate is *not*: it has no event loop, chooses no addresses and no routes, and changes
@@ -20,6 +21,7 @@ mod cut;
 mod device;
 mod frames;
 mod layout;
+pub mod pieces;
 mod split;
 #[expect(unsafe_code, reason = "the kernel's interfaces that no safe crate has")]
 mod sys;

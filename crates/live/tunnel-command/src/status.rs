@@ -34,11 +34,35 @@ pub(crate) fn status_text(status: &Value) -> String {
             connection["late_packets"],
             connection["lost_packets"],
         );
+        for (class, counters) in connection["classes"].as_object().into_iter().flatten() {
+            write_class(&mut text, class, counters);
+        }
         for path in connection["paths"].as_array().into_iter().flatten() {
             write_path(&mut text, path);
         }
     }
     text
+}
+
+/// What this end has sent of a class, where it has sent any.
+fn write_class(text: &mut String, class: &str, counters: &Value) {
+    let of = |key: &str| counters[key].as_u64().unwrap_or(0);
+    if of("packets") == 0 {
+        return;
+    }
+    let _ = writeln!(
+        text,
+        "  class {class}: {} packets, {} duplicated, {} sent again\n    \
+         deadline  {} late, {} given up\n    \
+         queue     {} marked, {} dropped",
+        of("packets"),
+        of("duplicated_packets"),
+        of("repeated_packets"),
+        of("late_packets"),
+        of("given_up_packets"),
+        of("marked_packets"),
+        of("dropped_packets"),
+    );
 }
 
 fn write_path(text: &mut String, path: &Value) {
@@ -54,13 +78,20 @@ fn write_path(text: &mut String, path: &Value) {
         (Some(mtu), Some(state)) => format!("\n    MTU       {mtu} ({state})"),
         _ => String::new(),
     };
+    let leg = match path["leg"].as_str() {
+        Some(state) => format!(
+            "\n    leg       {state}, left {} times, back {}",
+            path["departures"], path["returns"]
+        ),
+        None => String::new(),
+    };
     let _ = writeln!(
         text,
         "  path {}: {}, priority {}\n    \
          endpoint  {} ({}, {})\n    \
          cipher    {sealed}\n    \
          RTT       {} (least {}), loss {}, window {} packets{mtu}\n    \
-         transfer  {} sent, {} received",
+         transfer  {} sent, {} received{leg}",
         word(&path["name"]),
         word(&path["state"]),
         path["priority"],
@@ -125,7 +156,10 @@ mod tests {
             "device": { "name": "brimful0", "mtu": 1396, "read_bytes": 1500, "written_bytes": 3000 },
             "connections": [{ "peer": "server", "established": true, "waiting_packets": 1_500,
                 "held_packets": 1_500, "late_packets": 123_456_789, "lost_packets": 123_456_789,
-                "paths": [{ "name": "wifi", "remote": remote, "carrier": "dccp",
+                "classes": { "bulk": { "packets": 0 }, "latency": { "packets": 123_456_789_012_u64,
+                    "duplicated_packets": 123_456_789, "repeated_packets": 123_456_789, "late_packets": 3,
+                    "given_up_packets": 4, "marked_packets": 5, "dropped_packets": 6 } },
+                "paths": [{ "name": "wifi", "leg": "returning", "departures": 7, "returns": 6, "remote": remote, "carrier": "dccp",
                     "controller": "bbr2", "state": "up", "priority": 3, "cwnd_packets": 100_000,
                     "rtt_seconds": 0.0205, "min_rtt_seconds": 0.018, "sent_packets": 400, "lost_packets": 1,
                     "cipher": "chacha20-poly1305", "keys_age_seconds": 61.0, "sessions": 12_346,
@@ -143,7 +177,10 @@ mod tests {
         for part in [
             "client for 1 d 1 h\n",
             "device brimful0 of MTU 1396: 1.5 kB in, 3 kB out\n",
+            "  class latency: 123456789012 packets, 123456789 duplicated, 123456789 sent again\n",
+            "    deadline  3 late, 4 given up\n    queue     5 marked, 6 dropped\n",
             "  path wifi: up, priority 3\n",
+            "    leg       returning, left 7 times, back 6\n  path lte",
             "    cipher    chacha20-poly1305, keys 1 min 1 s old, 12345 rekeys\n",
             "    RTT       20.5 ms (least 18.0 ms), loss 0.25 %, window 100000 packets\n    MTU       1500 (search-complete)\n",
             "    transfer  10 B sent, 20 B received\n",
@@ -152,6 +189,7 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part:?} in\n{text}");
         }
+        assert!(!text.contains("class bulk"), "{text}");
         let widest = text.lines().map(str::len).max();
         assert!(widest <= Some(100), "{widest:?} columns:\n{text}");
     }

@@ -1,29 +1,29 @@
 //! How fast one path is, and what it costs: TCP through the tunnel, over a wire without limits
 //! between two namespaces, beside wireguard-go where it is installed. And what two paths make of two
-//! wires of 50 Mbit/s, beside the kernel's MPTCP: goodput, share of the second path, longest time without a byte, also
-//! while one wire is cut.
+//! wires of 50 Mbit/s, beside the kernel's MPTCP: goodput of TCP and of UDP, share of the second path, longest time without a byte, also while one
+//! wire is cut.
 //!
-//! As root: `cargo bench -p tunnel --bench throughput [-- --record] [NAME...]`. `scripts/setup --bench` installs wireguard-go where Go is;
-//! `WIREGUARD_GO` names another.
+//! As root: `cargo bench -p tunnel --bench throughput [-- --record] [NAME...]`. `scripts/setup --bench` installs
+//! wireguard-go where Go is; `WIREGUARD_GO` names another.
 //! `--record` writes the table into `docs/results/tunnel.md`. The program is also the daemon that it
 //! measures.
 #![allow(missing_docs, reason = "a bench")]
 
-#[path = "throughput/mptcp.rs"]
-mod mptcp;
 #[path = "../tests/support/mod.rs"]
 #[allow(dead_code, reason = "shared with the tests, which use more of it")]
 mod support;
+
+#[path = "throughput/mptcp.rs"]
+mod mptcp;
+#[path = "throughput/pairs.rs"]
+mod pairs;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
-use support::{
-    Daemon, Hosts, Namespace, SERVER, client_config, connect, one_path, plain, server_config,
-    two_paths,
-};
+use support::{Daemon, Hosts, Namespace, SERVER, client_config, one_path, plain, server_config};
 
 /// How long one measurement takes, after a second to get going.
 const TIME: Duration = Duration::from_secs(6);
@@ -37,9 +37,6 @@ type Configured = fn(&str) -> String;
 const ENCRYPTIONS: [(&str, Configured); 2] =
     [("encrypted", str::to_owned), ("not encrypted", plain)];
 
-/// The rate of each wire of two.
-const WIRE_MBPS: u32 = 50;
-
 /// What one measurement of one path showed.
 #[derive(Clone, Copy)]
 struct Measured {
@@ -48,16 +45,6 @@ struct Measured {
     daemons: f64,
     /// CPU time of the whole machine, seconds a GB.
     machine: f64,
-}
-
-/// What one measurement of two paths showed.
-#[derive(Clone, Copy)]
-struct Pair {
-    mbps: f64,
-    /// Of the bytes that arrived, those over the second path.
-    second_share: f64,
-    /// Longest time without a byte.
-    gap: Duration,
 }
 
 fn main() -> ExitCode {
@@ -99,49 +86,9 @@ fn main() -> ExitCode {
         Some(program) => rows.push(("wireguard-go".to_owned(), repeat(|| wireguard(&program)))),
         None => eprintln!("without wireguard-go: `scripts/setup --bench` installs it where Go is"),
     }
-    let mut pairs = Vec::new();
-    for (name, more, is_cut) in [
-        ("two paths, carrier dccp", "", false),
-        ("two paths, carrier dccp, the first wire cut", "", true),
-        (
-            "two paths, carrier tcp, reno",
-            "carrier = \"tcp\"\ncontroller = \"reno\"\n",
-            false,
-        ),
-        (
-            "two paths, carrier tcp, cubic",
-            "carrier = \"tcp\"\ncontroller = \"cubic\"\n",
-            false,
-        ),
-        (
-            "two paths, carrier tcp, bbr",
-            "carrier = \"tcp\"\ncontroller = \"bbr\"\n",
-            false,
-        ),
-    ] {
-        if is_selected(name) {
-            pairs.push((name, repeat(|| pair(more, is_cut))));
-        }
-    }
-    let unavailable = mptcp::missing();
-    for (name, controller, is_cut) in [
-        ("MPTCP of the kernel, cubic", "cubic", false),
-        ("MPTCP of the kernel, bbr", "bbr", false),
-        (
-            "MPTCP of the kernel, cubic, the first wire cut",
-            "cubic",
-            true,
-        ),
-    ] {
-        match &unavailable {
-            None if is_selected(name) => {
-                pairs.push((name, repeat(|| mptcp::pair(controller, is_cut))));
-            }
-            None => {}
-            Some(missing) => eprintln!("without {name}: {missing}"),
-        }
-    }
-    let table = format!("{}\n{}\n{machine}.\n", table(&rows), pair_table(&pairs));
+    let mut pairs = pairs::measure(is_selected);
+    pairs.extend(mptcp::measure(is_selected));
+    let table = format!("{}\n{}\n{machine}.\n", table(&rows), pairs::table(&pairs));
     print!("{table}");
     if is_recorded {
         record(&table);
@@ -162,87 +109,6 @@ fn ours(more: &str, configured: Configured) -> Measured {
     let client = Daemon::start(&hosts.client, "client", &configured(&client));
     client.wait_for_paths(1);
     measure(&hosts, SERVER, &[server.child.id(), client.child.id()])
-}
-
-/// One TCP connection from the server to the client over two wires, for [`TIME`]; with `is_cut` the
-/// first wire is cut at half time.
-fn pair(more: &str, is_cut: bool) -> Pair {
-    let hosts = Hosts::new();
-    hosts.shape("a", WIRE_MBPS);
-    hosts.shape("b", WIRE_MBPS);
-    let server = server_config("").replace("debug", "info");
-    let client = client_config("", &two_paths(more)).replace("debug", "info");
-    let _server = Daemon::start(&hosts.server, "server", &server);
-    let client = Daemon::start(&hosts.client, "client", &client);
-    client.wait_for_paths(2);
-    let address: SocketAddr = format!("{SERVER}:5001").parse().expect("an address");
-    let sender = send_for_ever(&hosts.server, address);
-    let received = || {
-        [0, 1].map(|index| {
-            let bytes = client.path(index)["received_bytes"].as_f64();
-            bytes.expect("a number")
-        })
-    };
-    let stream = hosts.client.enter(|| connect(address));
-    let pair = watch(&hosts, stream, received, is_cut);
-    drop(sender);
-    pair
-}
-
-/// What comes by a connection in [`TIME`], after a second; `received` is what has come by each wire.
-fn watch(
-    hosts: &Hosts,
-    mut stream: TcpStream,
-    received: impl Fn() -> [f64; 2],
-    is_cut: bool,
-) -> Pair {
-    let mut buffer = vec![0; 1 << 20];
-    let mut gap = Duration::ZERO;
-    let mut read = |time: Duration, gap: &mut Duration| {
-        let began = Instant::now();
-        let (mut bytes, mut last) = (0u64, began);
-        while began.elapsed() < time {
-            bytes += stream.read(&mut buffer).expect("bytes keep coming") as u64;
-            *gap = last.elapsed().max(*gap);
-            last = Instant::now();
-        }
-        bytes
-    };
-    let mut warm_up = Duration::ZERO;
-    read(Duration::from_secs(1), &mut warm_up);
-    let before = received();
-    let began = Instant::now();
-    let mut bytes = read(TIME / 2, &mut gap);
-    if is_cut {
-        hosts.cut("a");
-    }
-    bytes += read(TIME / 2, &mut gap);
-    let seconds = began.elapsed().as_secs_f64();
-    let after = received();
-    drop(stream);
-    let over = [0, 1].map(|index| after[index] - before[index]);
-    Pair {
-        mbps: bytes as f64 * 8.0 / seconds / 1e6,
-        second_share: over[1] / (over[0] + over[1]),
-        gap,
-    }
-}
-
-fn pair_table(rows: &[(&str, Vec<Pair>)]) -> String {
-    let mut text = format!(
-        "| tunnel, two wires of {WIRE_MBPS} Mbit/s | Mbit/s | share of the second path | longest gap, ms |\n\
-         | --- | --- | --- | --- |\n"
-    );
-    for (name, measured) in rows {
-        let of = |get: fn(&Pair) -> f64| median(measured.iter().map(get).collect());
-        text.push_str(&format!(
-            "| {name} | {:.1} | {:.2} | {:.0} |\n",
-            of(|pair| pair.mbps),
-            of(|pair| pair.second_share),
-            of(|pair| pair.gap.as_secs_f64() * 1e3),
-        ));
-    }
-    text
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

@@ -2,13 +2,13 @@
 
 use crate::inner::Inner;
 use crate::udp::{MAX_BYTES, MAX_SEGMENTS};
-use multipath::packet::{Packet, encode};
+use multipath::packet::{Compact, EncodeError, Packet, WHOLE, encode};
 use secrecy::Session;
 use secrecy::message::{DATA_HEADER_LEN, DATA_OVERHEAD};
 use std::io::IoSlice;
 use units::{Ecn, Instant};
 
-/// What seals a packet, and when.
+/// What seals a packet, and when. A sealed packet is written in compact form where it can be.
 pub(crate) type Seal<'a> = Option<(&'a mut Session, Instant)>;
 
 /// Packets of one size, the last of which may be smaller.
@@ -40,10 +40,13 @@ impl Batch {
         if !self.takes(ecn, seal.is_some()) {
             return Err(payload);
         }
+        let compact = Compact::of(packet).filter(|_| seal.is_some());
         if seal.is_some() {
             self.headers.extend_from_slice(&[0; DATA_HEADER_LEN]);
         }
-        if encode(packet, &mut self.headers).is_err() {
+        if let Some(compact) = compact {
+            self.headers.extend_from_slice(&compact.bytes());
+        } else if write_whole(packet, seal.is_some(), &mut self.headers).is_err() {
             // no packet of ours is too long for its header; a packet to a peer that requests one is dropped
             self.headers.truncate(begin);
             return Ok(());
@@ -75,10 +78,10 @@ impl Batch {
     pub(crate) fn push_padded(&mut self, packet: &Packet, size: usize, seal: &mut Seal<'_>) {
         let around = if seal.is_some() { DATA_OVERHEAD } else { 0 };
         let mut header = Vec::new();
-        if encode(packet, &mut header).is_ok() {
+        if write_whole(packet, seal.is_some(), &mut header).is_ok() {
             let padding = size.saturating_sub(around + header.len());
             // the data of a Sync is ignored (RFC 4340 5.1.2)
-            let payload = Inner(vec![0; padding].into());
+            let payload = Inner::packet(vec![0; padding].into());
             let _ = self.push(packet, Some(payload), Ecn::NotEct, seal);
         }
     }
@@ -177,10 +180,17 @@ impl Batch {
     }
 }
 
+fn write_whole(packet: &Packet, is_sealed: bool, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    if is_sealed {
+        out.push(WHOLE);
+    }
+    encode(packet, out).map(drop)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use multipath::packet::{Kind, Options, decode};
+    use multipath::packet::{Form, Kind, Options, Reference, decode, decode_form};
     use multipath::{MpSeq, SeqNo};
 
     fn packet(seq: u64) -> Packet {
@@ -198,7 +208,7 @@ mod tests {
     }
 
     fn inner(length: usize) -> Option<Inner> {
-        Some(Inner(vec![7; length].into()))
+        Some(Inner::packet(vec![7; length].into()))
     }
 
     #[test]
@@ -285,7 +295,7 @@ mod tests {
 
     /// Both ends of a session, after a handshake.
     fn ends() -> (secrecy::Initiator, secrecy::Responder) {
-        use crate::random::System;
+        use keys::System;
         use secrecy::{Algorithms, Channel, Limits, LinkId, Local, PrivateKey, SharedSecret};
         let (client, server) = (
             PrivateKey::from_bytes([1; 32]),
@@ -364,7 +374,17 @@ mod tests {
                 )
                 .expect("accepted");
             let plain = &data[got.data.expect("a packet").1];
-            let (_, header) = decode(plain).expect("a packet");
+            let (form, header) = decode_form(plain).expect("a packet");
+            let Form::Compact(compact) = form else {
+                panic!("{form:?}")
+            };
+            let reference = Reference {
+                ports: (1, 2),
+                seq: SeqNo::new(1),
+                mp_seq: MpSeq::new(1),
+            };
+            let seq = lengths.len() as u64 + 1;
+            assert_eq!(compact.expand(&reference), packet(seq));
             assert!(plain[header..].iter().all(|byte| *byte == 7));
             lengths.push(plain.len() - header);
             assert_eq!(chunk.len(), plain.len() + DATA_OVERHEAD);

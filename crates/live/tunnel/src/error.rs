@@ -11,7 +11,7 @@ pub enum TunnelError {
     Config(#[from] crate::config::ConfigError),
     /// A key that cannot be used; nothing has been changed.
     #[error(transparent)]
-    Key(#[from] crate::key::KeyError),
+    Key(#[from] keys::KeyError),
     /// The dashboard's token cannot be used, or there are no threads for it.
     #[cfg(feature = "edge")]
     #[error(transparent)]

@@ -17,24 +17,60 @@ const SYN: u8 = 0x02;
 const TCP4: usize = 40;
 const TCP6: usize = 60;
 
-/// An IP packet on its way through the tunnel.
+/// An IP packet on its way through the tunnel, or a piece of several ([`tun::pieces`]); of one that is about to leave, whose.
 #[derive(Clone, Debug)]
-pub(crate) struct Inner(pub(crate) Bytes);
+pub(crate) struct Inner(pub(crate) Bytes, pub(crate) Option<Whole>);
+
+/// What a piece is of.
+#[derive(Clone, Debug)]
+pub(crate) struct Whole {
+    /// IP and TCP or UDP headers.
+    pub(crate) headers: Bytes,
+    pub(crate) label: FlowLabel,
+    /// Which piece of how many.
+    pub(crate) index: usize,
+    pub(crate) count: usize,
+}
+
+impl Inner {
+    /// A packet, or a piece that has come.
+    pub(crate) fn packet(bytes: Bytes) -> Self {
+        Self(bytes, None)
+    }
+
+    /// The pieces of a super-segment of datagrams, at its first: if not all of them can wait for a path, none is to, as what they
+    /// carry is of use whole.
+    pub(crate) fn all_or_none(&self) -> Option<usize> {
+        let whole = self.1.as_ref().filter(|whole| whole.index == 0)?;
+        Some(if whole.label.is_udp { whole.count } else { 1 })
+    }
+
+    /// What begins with its IP header; of a piece the headers of the whole.
+    pub(crate) fn headers(&self) -> &[u8] {
+        self.1.as_ref().map_or(&self.0, |whole| &whole.headers)
+    }
+}
 
 impl Payload for Inner {
     fn len(&self) -> usize {
         self.0.len()
     }
     fn ecn(&self) -> Ecn {
-        ecn(&self.0)
+        tun::pieces::ecn(&self.0).map_or_else(|| ecn(&self.0), Ecn::from_bits)
     }
     fn label(&self) -> FlowLabel {
-        crate::flow::label(&self.0)
+        match &self.1 {
+            Some(whole) => whole.label,
+            None => crate::flow::label(&self.0),
+        }
     }
     /// Copies the packet, whose memory others may see: marks are few.
     fn mark(&mut self) {
         let mut data = self.0.to_vec();
-        set_ecn(&mut data, Ecn::Ce);
+        match tun::pieces::is_piece(&data) {
+            true => tun::pieces::mark(&mut data),
+            false => set_ecn(&mut data, Ecn::Ce),
+        }
         self.0 = data.into();
     }
 }

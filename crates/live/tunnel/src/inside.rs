@@ -1,17 +1,23 @@
 //! The side of the tunnel where the packets come from and go to: the TUN device.
 
 use crate::arena::Arena;
-use crate::config::Config;
+use crate::config::{Config, Encryption};
 use crate::error::TunnelError;
 use crate::inner::{self, Inner};
+use crate::pieces::{CutCounts, Cutter, second_of};
 use crate::setup::{self, Facts, Guard, Setup};
+use bytes::Bytes;
 use std::io::{self, ErrorKind, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
+use tun::pieces::Joiner;
 use tun::{Coalescer, Device, VnetHeader, split};
-use units::{Bytes, Instant};
+use units::Instant;
 
-/// Packets of the device read before what came is sent on: each may be 64 kB.
+/// Packets of the device read before what came is sent on: each may be 64 kB. So many of the largest, and more of small
+/// ones, which are put together.
 const READS: usize = 8;
+const SMALL_READS: usize = 32;
+const READ_BYTES: usize = READS * 65_536;
 /// Room for the segments of one packet of the device.
 const ROOM: usize = 200_000;
 /// Answers to packets that are too large, in a second.
@@ -38,6 +44,12 @@ pub(crate) struct InsideCounters {
     pub(crate) malformed: u64,
     /// Segment sizes that were lowered in SYNs.
     pub(crate) clamped: u64,
+    /// Pieces that were no part of a packet: cut short, or contradicting others.
+    pub(crate) malformed_pieces: u64,
+    /// Pieces that had come before.
+    pub(crate) repeated_pieces: u64,
+    /// Pieces whose packet was never whole.
+    pub(crate) incomplete_pieces: u64,
 }
 
 /// The device, and the memory of packets that come out of it.
@@ -51,6 +63,8 @@ pub(crate) struct Inside {
     arena: Arena,
     lengths: Vec<usize>,
     coalescer: Coalescer<Inner>,
+    /// None without encryption.
+    cutter: Option<Cutter>,
     /// The device's MTU.
     mtu: usize,
     /// Largest packet that the paths take: less, where the device may have no smaller MTU.
@@ -85,6 +99,7 @@ impl Inside {
             arena: Arena::new(),
             lengths: Vec::new(),
             coalescer,
+            cutter: (config.encryption == Encryption::On).then(Cutter::new),
             mtu,
             inner: mtu,
             answered: (0, 0),
@@ -103,7 +118,7 @@ impl Inside {
     }
 
     /// The paths take packets of `inner` bytes: the kernel fragments, and notifies senders, by the MTU of the device.
-    pub(crate) fn set_mtu(&mut self, mtu: usize, inner: Bytes) {
+    pub(crate) fn set_mtu(&mut self, mtu: usize, inner: units::Bytes) {
         self.inner = usize::try_from(inner.get()).unwrap_or(mtu).min(mtu);
         if mtu == self.mtu {
             return;
@@ -117,17 +132,24 @@ impl Inside {
         self.mtu = mtu;
     }
 
-    /// Hands what has come out of the device to `take`, as packets no larger than the MTU. `second`
-    /// is the present one, by any clock.
+    /// Hands what has come out of the device to `take`, as packets no larger than the MTU; `is_backlogged`: packets wait for
+    /// a path. To be called at [`Self::next_deadline`] too.
     ///
     /// # Errors
     /// The device is gone.
     pub(crate) fn read(
         &mut self,
-        second: u64,
+        now: Instant,
+        is_backlogged: bool,
         mut take: impl FnMut(Inner),
     ) -> Result<(), TunnelError> {
-        for _ in 0..READS {
+        let second = second_of(now);
+        let (reads, mut bytes) = match self.cutter {
+            Some(_) => (SMALL_READS, 0),
+            None => (READS, 0),
+        };
+        let mut count = 0;
+        while count < reads && bytes < READ_BYTES {
             let length = match self.device.read(&mut self.buffer) {
                 Ok(length) => length,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
@@ -137,12 +159,56 @@ impl Inside {
                     return Err(TunnelError::system(what, error));
                 }
             };
+            count += 1;
+            bytes += length;
             self.take_apart(second, length, &mut take);
+        }
+        if let Some(cutter) = &mut self.cutter {
+            cutter.settle(now, is_backlogged, self.mtu, &mut self.arena, &mut take);
         }
         Ok(())
     }
 
+    /// When [`Self::read`] is to be called although nothing has come.
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+        self.cutter.as_ref().and_then(Cutter::next_deadline)
+    }
+
+    /// Packets of a flow travel in pieces.
+    pub(crate) fn uses_pieces(&self) -> bool {
+        self.cutter.is_some()
+    }
+
+    /// The device takes UDP in large pieces.
+    pub(crate) fn segments_udp(&self) -> bool {
+        self.device.segments_udp()
+    }
+
+    /// Cuts what the device hands over in one piece. False: it is to be split into packets.
+    fn cut(&mut self, second: u64, length: usize, take: &mut impl FnMut(Inner)) -> bool {
+        let (Some(cutter), Some((header, data))) =
+            (&mut self.cutter, self.buffer[..length].split_first_chunk())
+        else {
+            return false;
+        };
+        let header = VnetHeader::read(header);
+        if header.kind() == VnetHeader::GSO_NONE {
+            return false;
+        }
+        // what came before it stays before it
+        cutter.flush_singles(second, self.mtu, &mut self.arena, take);
+        let cut = cutter.cut(second, (header, data), self.mtu, &mut self.arena, take);
+        if let Some(CutCounts { packets, bytes }) = cut {
+            self.counters.read_packets += packets;
+            self.counters.read_bytes += bytes;
+        }
+        cut.is_some()
+    }
+
     fn take_apart(&mut self, second: u64, length: usize, take: &mut impl FnMut(Inner)) {
+        if self.cut(second, length, take) {
+            return;
+        }
         let Some((header, data)) = self.buffer[..length].split_first_chunk_mut() else {
             self.counters.malformed += 1;
             return;
@@ -171,7 +237,10 @@ impl Inside {
             }
             self.counters.read_packets += 1;
             self.counters.read_bytes += packet.len() as u64;
-            take(Inner(packet));
+            match &mut self.cutter {
+                Some(cutter) => cutter.push_single(packet),
+                None => take(Inner::packet(packet)),
+            }
         }
     }
 
@@ -184,11 +253,25 @@ impl Inside {
         self.answered.1 <= TOO_BIG_A_SECOND
     }
 
-    /// A packet that no path takes: its sender is notified of what they take.
-    pub(crate) fn refuse_too_big(&mut self, now: Instant, packet: &[u8], mtu: Bytes) {
+    /// A packet that no path takes: its sender is notified of what they take. If the device `is_shared` by peers whose paths
+    /// take more, what goes there is cut as they take it.
+    pub(crate) fn refuse_too_big(
+        &mut self,
+        now: Instant,
+        packet: &Inner,
+        mtu: units::Bytes,
+        is_shared: bool,
+    ) {
         self.counters.too_big += 1;
-        if self.may_answer(now.as_nanos() / 1_000_000_000) {
-            self.answer_too_big(packet, usize::try_from(mtu.get()).unwrap_or(usize::MAX));
+        let mtu = usize::try_from(mtu.get()).unwrap_or(usize::MAX);
+        let (second, headers) = (second_of(now), packet.headers());
+        if let (true, Some(cutter), Some((_, to))) =
+            (is_shared, &mut self.cutter, inner::addresses(headers))
+        {
+            cutter.note_narrow(second, to, mtu);
+        }
+        if self.may_answer(second) {
+            self.answer_too_big(headers, mtu);
         }
     }
 
@@ -213,13 +296,47 @@ impl Inside {
             // the other end may have longer paths than this one; SYNs are few, and may be copied
             let mut data = packet.0.to_vec();
             self.counters.clamped += u64::from(inner::clamp_mss(&mut data, self.inner));
-            packet = Inner(data.into());
+            packet = Inner::packet(data.into());
         }
         self.counters.written_packets += 1;
         self.counters.written_bytes += packet.0.len() as u64;
         let (device, counters) = (&self.device, &mut self.counters);
         self.coalescer
             .push(packet, &mut |pieces| write(device, counters, pieces));
+    }
+
+    /// What a peer's pieces have made goes into the device, if `admits` takes its headers.
+    pub(crate) fn write_joined(
+        &mut self,
+        now: std::time::Duration,
+        joiner: &mut Joiner<Bytes>,
+        admits: &mut impl FnMut(&[u8]) -> bool,
+    ) {
+        if joiner.held() == 0 {
+            return;
+        }
+        // what came before it stays before it
+        self.flush();
+        let (device, counters) = (&self.device, &mut self.counters);
+        joiner.flush(now, &mut |slices| {
+            let Some((vnet, headers)) = slices.first().and_then(|first| first.split_first_chunk())
+            else {
+                return;
+            };
+            if !admits(headers) {
+                return;
+            }
+            let payload: usize = slices[1..].iter().map(|slice| slice.len()).sum();
+            let size = usize::from(VnetHeader::read(vnet).gso_size);
+            let packets = if size > 0 { payload.div_ceil(size) } else { 1 };
+            counters.written_packets += packets as u64;
+            counters.written_bytes += (payload + packets * headers.len()) as u64;
+            write(device, counters, slices);
+        });
+        let refused = joiner.take_counters();
+        self.counters.malformed_pieces += refused.malformed + refused.contradictory;
+        self.counters.repeated_pieces += refused.repeated;
+        self.counters.incomplete_pieces += refused.incomplete;
     }
 
     /// Everything that was pushed goes into the device.

@@ -26,17 +26,16 @@ mod flow;
 mod frames;
 mod inner;
 mod inside;
-mod key;
 mod limits;
 mod link;
 mod metrics;
 mod netlink;
 mod packet_thread;
 mod pending;
+mod pieces;
 mod poller;
 #[cfg(feature = "edge")]
 mod radio;
-mod random;
 mod reload;
 mod resolver;
 mod sealing;
@@ -58,7 +57,7 @@ pub use config::{
 pub use error::TunnelError;
 pub use frames::split_frames;
 pub use inner::check_inner;
-pub use key::{Key, KeyError, PublicKeyText, StaticKey};
+pub use keys::{Key, KeyError, PublicKeyText, StaticKey};
 pub use metrics::metrics_status;
 pub use multipath::client::Supervision;
 pub use multipath::scheduler;

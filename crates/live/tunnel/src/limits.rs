@@ -13,6 +13,8 @@ use units::Bytes;
 /// header itself (16), its number in the connection (9), and now and then a round-trip time (12) or
 /// a priority (4), in words of four.
 const OVERHEAD: usize = 48;
+/// The same where packets are sealed: full ones are written in compact form.
+const SEALED_OVERHEAD: usize = multipath::packet::COMPACT_LEN + secrecy::message::DATA_OVERHEAD;
 /// Largest packet inside: a TCP carrier's frames hold no larger one.
 const MAX_INNER: usize = 65_000;
 /// Smallest MTU of a device without IPv6 (RFC 791: every host takes so much).
@@ -27,9 +29,28 @@ pub(crate) const STREAM_CONTROLLER: &str = "cubic";
 /// Bytes that a packet takes beside what it carries: of DCCP at most, and of what seals it.
 pub(crate) fn overhead(encryption: Encryption) -> usize {
     match encryption {
-        Encryption::On => OVERHEAD + secrecy::message::DATA_OVERHEAD,
+        Encryption::On => SEALED_OVERHEAD,
         Encryption::None => OVERHEAD,
     }
+}
+
+/// What stands below and beside DCCP in a packet: IP and UDP, and what seals it with the byte of its form.
+pub(crate) fn lower_headers(is_ipv6: bool, encryption: Encryption) -> usize {
+    let sealing = match encryption {
+        Encryption::On => secrecy::message::DATA_OVERHEAD + 1,
+        Encryption::None => 0,
+    };
+    ip_udp(is_ipv6) + sealing
+}
+
+/// IP and UDP headers, bytes.
+pub(crate) fn ip_udp(is_ipv6: bool) -> usize {
+    if is_ipv6 { 48 } else { 28 }
+}
+
+/// A full packet on a path with all its headers, where packets inside have this MTU.
+pub(crate) fn packet_size(mtu: usize, is_ipv6: bool, encryption: Encryption) -> usize {
+    mtu + overhead(encryption) + ip_udp(is_ipv6)
 }
 
 /// Largest packet inside where nothing is known of the paths: Ethernet's 1,500 over IPv6.
@@ -37,15 +58,10 @@ pub(crate) fn usual_mtu(encryption: Encryption) -> usize {
     1_500 - 48 - overhead(encryption)
 }
 
-/// Headers of IP and UDP.
-pub(crate) fn outer(is_ipv6: bool) -> usize {
-    if is_ipv6 { 48 } else { 28 }
-}
-
 /// Largest packet inside that a path of this MTU takes.
 pub(crate) fn inner_mtu(path_mtu: usize, is_ipv6: bool, encryption: Encryption) -> usize {
     path_mtu
-        .saturating_sub(outer(is_ipv6) + overhead(encryption))
+        .saturating_sub(ip_udp(is_ipv6) + overhead(encryption))
         .clamp(MIN_MTU, MAX_INNER)
 }
 
@@ -58,9 +74,9 @@ fn size(bytes: usize) -> Bytes {
 pub(crate) fn path_mtu(config: &Config, fixed: Option<usize>) -> PathMtu {
     match fixed {
         // of IPv6, until the path's family is known
-        Some(mtu) => PathMtu::Fixed(size(mtu.saturating_sub(outer(true)))),
+        Some(mtu) => PathMtu::Fixed(size(mtu.saturating_sub(ip_udp(true)))),
         None => PathMtu::Found(DiscoveryConfig {
-            min: size(MIN_PATH - outer(true)),
+            min: size(MIN_PATH - ip_udp(true)),
             base: size(MIN_MTU + overhead(config.encryption)),
             max: largest_datagram(config, USUAL_LINK, false),
         }),
@@ -71,7 +87,7 @@ pub(crate) fn path_mtu(config: &Config, fixed: Option<usize>) -> PathMtu {
 pub(crate) fn largest_datagram(config: &Config, mtu: usize, is_ipv6: bool) -> Bytes {
     let inner = config.tun.mtu.unwrap_or(MAX_INNER);
     let most = (inner + overhead(config.encryption)).min(MAX_BYTES);
-    size(mtu.saturating_sub(outer(is_ipv6)).min(most))
+    size(mtu.saturating_sub(ip_udp(is_ipv6)).min(most))
 }
 
 /// The device's MTU where all paths take packets of `inner` bytes. IPv6 inside has its minimum, whatever they take.
@@ -92,6 +108,7 @@ pub(crate) fn device_mtu(config: &Config, inner: Bytes) -> usize {
 pub(crate) fn tunnel_config(config: &Config, mtu: usize) -> TunnelConfig {
     TunnelConfig {
         mtu,
+        is_compact: config.encryption == Encryption::On,
         // encrypted packets need no other key exchange than that of their sessions
         key_types: match config.encryption {
             Encryption::On => &[KeyType::Plain],
@@ -120,7 +137,7 @@ mod tests {
         assert_eq!(inner_mtu(1_500, true, plain), usual_mtu(plain));
         assert_eq!(inner_mtu(600, false, plain), MIN_MTU, "IPv6 needs it");
         let sealed = Encryption::On;
-        assert_eq!(inner_mtu(1_500, false, sealed), 1_424 - 28);
+        assert_eq!(inner_mtu(1_500, false, sealed), 1_443);
         assert_eq!(inner_mtu(1_500, true, sealed), usual_mtu(sealed));
     }
 

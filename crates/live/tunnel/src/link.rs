@@ -6,7 +6,7 @@ use crate::inner::Inner;
 use crate::stream::Stream;
 use crate::udp::{MAX_BYTES, Outgoing, UdpSocket};
 use bytes::Bytes;
-use multipath::packet::{Packet, decode};
+use multipath::packet::{Form, Packet, decode, decode_form};
 use multipath::tunnel::Transmit;
 use serde::Serialize;
 use std::cell::RefCell;
@@ -185,10 +185,10 @@ fn is_too_big<T>(result: &io::Result<T>) -> bool {
     matches!(result, Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE))
 }
 
-/// One packet that came.
+/// One packet that came, as it was written or to be expanded.
 #[derive(Debug)]
-pub(crate) struct Arrived {
-    pub(crate) packet: Packet,
+pub(crate) struct Arrived<F = Form> {
+    pub(crate) packet: F,
     pub(crate) payload: Option<Inner>,
     pub(crate) ecn: Ecn,
 }
@@ -203,18 +203,47 @@ pub(crate) struct Incoming {
     pub(crate) arrived: Arrived,
 }
 
-/// Reads a packet. None if it is none.
-pub(crate) fn read_packet(data: &Bytes, ecn: Ecn) -> Option<Arrived> {
-    let (packet, header) = decode(data).ok()?;
-    let has_payload = packet.kind.carries_data() && data.len() > header;
-    Some(Arrived {
-        packet,
-        payload: has_payload.then(|| Inner(data.slice(header..))),
-        ecn,
-    })
+impl<F> Arrived<F> {
+    fn new(packet: F, carries_data: bool, data: &Bytes, header: usize, ecn: Ecn) -> Self {
+        let has_payload = carries_data && data.len() > header;
+        Self {
+            packet,
+            payload: has_payload.then(|| Inner::packet(data.slice(header..))),
+            ecn,
+        }
+    }
 }
 
-/// Reads what has come to a socket. `open` is given each datagram, and from whom it is to which address: it opens it in its
+/// Reads a packet that was not sealed. None if it is none.
+pub(crate) fn read_packet(data: &Bytes, ecn: Ecn) -> Option<Arrived<Packet>> {
+    let (packet, header) = decode(data).ok()?;
+    let carries_data = packet.kind.carries_data();
+    Some(Arrived::new(packet, carries_data, data, header, ecn))
+}
+
+/// Reads a packet, which was sealed or not. None if it is none.
+pub(crate) fn read_form(data: &Bytes, is_sealed: bool, ecn: Ecn) -> Option<Arrived> {
+    if !is_sealed {
+        let Arrived {
+            packet,
+            payload,
+            ecn,
+        } = read_packet(data, ecn)?;
+        return Some(Arrived {
+            packet: Form::Whole(packet),
+            payload,
+            ecn,
+        });
+    }
+    let (form, header) = decode_form(data).ok()?;
+    let carries_data = match &form {
+        Form::Whole(packet) => packet.kind.carries_data(),
+        Form::Compact(_) => true,
+    };
+    Some(Arrived::new(form, carries_data, data, header, ecn))
+}
+
+/// Reads what has come to a socket, whose packets are sealed or not. `open` is given each datagram, and from whom it is to which address: it opens it in its
 /// place, and answers by which link, and where in it the packet stands; none if it carries none. Gives the number of
 /// packets that were none.
 ///
@@ -223,6 +252,7 @@ pub(crate) fn read_packet(data: &Bytes, ecn: Ecn) -> Option<Arrived> {
 /// `incoming` all the same.
 pub(crate) fn receive_datagrams(
     socket: &UdpSocket,
+    is_sealed: bool,
     arena: &mut Arena,
     incoming: &mut Vec<Incoming>,
     mut open: impl FnMut(SocketAddr, Option<IpAddr>, &mut [u8]) -> Option<(u32, Range<usize>)>,
@@ -251,7 +281,7 @@ pub(crate) fn receive_datagrams(
         let all = arena.take(got.length);
         let ecn = Ecn::from_bits(got.ecn);
         for (link, range) in packets.drain(..) {
-            match read_packet(&all.slice(range), ecn) {
+            match read_form(&all.slice(range), is_sealed, ecn) {
                 Some(arrived) => incoming.push(Incoming {
                     from: got.from,
                     to: got.to,

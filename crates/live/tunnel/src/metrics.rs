@@ -50,7 +50,7 @@ type PathMetric = (
     fn(&PathStatus) -> Option<f64>,
 );
 
-const PATHS: [PathMetric; 20] = [
+const PATHS: [PathMetric; 23] = [
     ("path_up", "gauge", "1 while the path answers.", |p| {
         Some(f64::from(u8::from(p.state == "up")))
     }),
@@ -155,6 +155,24 @@ const PATHS: [PathMetric; 20] = [
         "gauge",
         "1 while its packets are encrypted.",
         |p| Some(f64::from(u8::from(p.cipher.is_some()))),
+    ),
+    (
+        "path_leg_active",
+        "gauge",
+        "1 while latency-sensitive packets take the path.",
+        |p| p.leg.map(|leg| f64::from(u8::from(leg == "active"))),
+    ),
+    (
+        "path_departures_total",
+        "counter",
+        "Times that latency-sensitive packets left the path.",
+        |p| p.leg.map(|_| p.departures as f64),
+    ),
+    (
+        "path_returns_total",
+        "counter",
+        "Times that they were back.",
+        |p| p.leg.map(|_| p.returns as f64),
     ),
     (
         "path_sessions_total",
@@ -281,6 +299,23 @@ fn connections(status: &Status, page: &mut Page) {
         ] {
             let labels: Labels<'_> = &[("peer", &connection.peer), ("fate", &outcome)];
             page.value("packets_total", labels, count);
+        }
+    }
+    page.head(
+        "class_packets_total",
+        "counter",
+        "Packets that this end sends, by class and what became of them.",
+    );
+    for connection in &status.connections {
+        for (class, counters) in &connection.classes {
+            for (fate, count) in counters.fates() {
+                let labels: Labels<'_> = &[
+                    ("peer", &connection.peer),
+                    ("class", class),
+                    ("fate", &fate),
+                ];
+                page.value("class_packets_total", labels, count);
+            }
         }
     }
 }

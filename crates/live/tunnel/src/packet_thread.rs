@@ -59,6 +59,10 @@ pub(crate) trait Outside {
     fn on_ready(&mut self, now: Instant, token: Token, poller: &Poller);
     /// A packet came out of the device.
     fn submit(&mut self, now: Instant, packet: Inner);
+    /// True if so many packets wait for a path that a short wait before that costs nothing.
+    fn is_backlogged(&mut self) -> bool;
+    /// True if so many packets with this one can wait for a path; if not, they are counted as refused.
+    fn has_room(&mut self, packet: &Inner, count: usize) -> bool;
     /// When [`Self::on_deadline`] is to be called.
     fn next_deadline(&mut self, now: Instant) -> Option<Instant>;
     /// A deadline has come.
@@ -90,6 +94,8 @@ pub(crate) struct PacketThread<O> {
     began: Instant,
     chores_at: Instant,
     ending: Option<Instant>,
+    /// Scratch: what has come out of the device.
+    submitted: VecDeque<Inner>,
 }
 
 /// How long peers are given to be notified that this end closes.
@@ -117,6 +123,7 @@ impl<O: Outside> PacketThread<O> {
             began: now,
             chores_at: now,
             ending: None,
+            submitted: VecDeque::new(),
         })
     }
 
@@ -126,14 +133,15 @@ impl<O: Outside> PacketThread<O> {
     /// The device is gone.
     pub(crate) fn run(mut self) -> Result<(), TunnelError> {
         let mut ready = Vec::new();
-        let mut submitted = VecDeque::new();
         loop {
             let now = monotonic_now();
             if self.ending.is_some_and(|until| now >= until) {
                 return Ok(());
             }
             let deadline = self.outside.next_deadline(now);
-            let until = deadline.map_or(self.chores_at, |at| at.min(self.chores_at));
+            let held = self.inside.next_deadline();
+            let others = [deadline, held].into_iter().flatten();
+            let until = others.fold(self.chores_at, Instant::min);
             ready.clear();
             self.poller
                 .wait(Some(until.saturating_since(now)), &mut ready)
@@ -141,17 +149,13 @@ impl<O: Outside> PacketThread<O> {
             let now = monotonic_now();
             for token in &ready {
                 match *token {
-                    DEVICE => {
-                        let second = now.as_nanos() / 1_000_000_000;
-                        self.inside
-                            .read(second, |packet| submitted.push_back(packet))?;
-                        for packet in submitted.drain(..) {
-                            self.outside.submit(now, packet);
-                        }
-                    }
+                    DEVICE => self.read_device(now)?,
                     WAKE => self.on_call(now),
                     other => self.outside.on_ready(now, other, &self.poller),
                 }
+            }
+            if held.is_some_and(|at| at <= now) && !ready.contains(&DEVICE) {
+                self.read_device(now)?;
             }
             if deadline.is_some_and(|at| at <= now) {
                 self.outside.on_deadline(now);
@@ -166,6 +170,24 @@ impl<O: Outside> PacketThread<O> {
                 return Ok(());
             }
         }
+    }
+
+    /// What has come out of the device goes to the paths.
+    fn read_device(&mut self, now: Instant) -> Result<(), TunnelError> {
+        let is_backlogged = self.outside.is_backlogged();
+        let submitted = &mut self.submitted;
+        self.inside
+            .read(now, is_backlogged, |packet| submitted.push_back(packet))?;
+        let mut is_refused = false;
+        for packet in self.submitted.drain(..) {
+            if let Some(count) = packet.all_or_none() {
+                is_refused = count > 1 && !self.outside.has_room(&packet, count);
+            }
+            if !(is_refused && packet.1.is_some()) {
+                self.outside.submit(now, packet);
+            }
+        }
+        Ok(())
     }
 
     fn on_call(&mut self, now: Instant) {

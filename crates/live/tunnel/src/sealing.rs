@@ -2,16 +2,13 @@
 
 use crate::config::{Config, Encryption, End};
 use crate::error::TunnelError;
-use crate::key::{Key, KeyError, PublicKeyText, StaticKey};
 use crate::link::read_packet;
-use crate::random::System;
 use bytes::Bytes;
+use keys::{Key, KeyError, PublicKeyText, StaticKey, System, algorithms};
 use multipath::auth::PreSharedKey;
 use multipath::packet::Kind;
 use secrecy::message::{Message, mismatch, parse};
-use secrecy::{
-    Algorithms, Entropy, Limits, LinkId, Local, Refused, Responder, ResponderConfig, SharedSecret,
-};
+use secrecy::{Entropy, Limits, LinkId, Local, Refused, Responder, ResponderConfig, SharedSecret};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -71,7 +68,7 @@ impl Keys {
                 Some(file) => SharedSecret::new(Key::load(file)?.bytes()),
                 None => SharedSecret::default(),
             };
-            let derived = sealing.own.0.derive(public.0, &secret, PURPOSE);
+            let derived = sealing.own.private().derive(public.key(), &secret, PURPOSE);
             shared.push(pre_shared(&*derived.ok_or_else(no_key)?)?);
             sealing.peers.push((public, secret));
         }
@@ -83,7 +80,7 @@ impl Keys {
 
     /// This end's public key; none without encryption.
     pub(crate) fn own(&self) -> Option<secrecy::PublicKey> {
-        Some(self.sealing.as_ref()?.own.0.public())
+        Some(self.sealing.as_ref()?.own.private().public())
     }
 
     /// True if this end has the private key to that public one; of neither if neither encrypts.
@@ -98,7 +95,7 @@ impl Keys {
         };
         let peers = sealing.peers.iter();
         let clients = peers.map(|(key, shared)| secrecy::responder::Client {
-            key: key.0,
+            key: key.key(),
             shared: shared.clone(),
         });
         (clients.collect(), sealing.limits)
@@ -109,8 +106,8 @@ impl Keys {
         let sealing = self.sealing.as_ref()?;
         let (server, shared) = sealing.peers.first()?;
         Some(Arc::new(Local {
-            key: sealing.own.0.clone(),
-            server: server.0,
+            key: sealing.own.private().clone(),
+            server: server.key(),
             shared: shared.clone(),
             algorithms: algorithms(),
             limits: sealing.limits,
@@ -123,7 +120,7 @@ impl Keys {
             return Ok(None);
         };
         let config = ResponderConfig {
-            key: sealing.own.0.clone(),
+            key: sealing.own.private().clone(),
             clients: self.clients().0,
             algorithms: algorithms(),
             limits: sealing.limits,
@@ -143,25 +140,14 @@ fn pre_shared(bytes: &[u8]) -> Result<PreSharedKey, KeyError> {
     })
 }
 
-/// What this processor seals fast.
-fn algorithms() -> Algorithms {
-    #[cfg(target_arch = "x86_64")]
-    let has_aes = std::arch::is_x86_feature_detected!("aes")
-        && std::arch::is_x86_feature_detected!("pclmulqdq");
-    #[cfg(target_arch = "aarch64")]
-    let has_aes = std::arch::is_aarch64_feature_detected!("aes")
-        && std::arch::is_aarch64_feature_detected!("pmull");
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    let has_aes = false;
-    Algorithms::new(has_aes)
-}
-
 /// Datagrams and frames that were not accepted, by reason.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Refusals {
     counts: BTreeMap<Refused, u64>,
     /// Of peers that do not encrypt where this end does, or the other way round.
     pub(crate) mismatched: u64,
+    /// One of another version was warned of.
+    is_version_noted: bool,
 }
 
 impl Refusals {
@@ -176,6 +162,11 @@ impl Refusals {
             all.insert(refused.name(), count.unwrap_or(0));
         }
         all.insert("encryption-mismatch", self.mismatched);
+    }
+
+    /// A peer speaks another version. True for the first, which is worth a warning.
+    pub(crate) fn note_version(&mut self) -> bool {
+        !std::mem::replace(&mut self.is_version_noted, true)
     }
 
     /// A peer differs in whether it encrypts. True for the first, which is worth a warning.

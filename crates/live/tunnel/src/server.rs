@@ -14,16 +14,19 @@ use crate::config::{ClientConfig, Config, Encryption, End};
 use crate::error::TunnelError;
 use crate::inner::{self, Inner};
 use crate::inside::Inside;
+use crate::limits;
 use crate::link::{Incoming, Link};
 use crate::packet_thread::{Change, FIRST, Outside};
 use crate::pending::Pending;
+use crate::pieces::Delivery;
 use crate::poller::{Poller, Token};
 use crate::resolver::Resolved;
 use crate::sealing::{Keys, Refusals};
 use crate::status::Status;
 use crate::stream::Stream;
 use crate::udp::UdpSocket;
-use crate::{limits, random};
+use keys::random;
+use multipath::Tunnel;
 use multipath::auth::PreSharedKey;
 use multipath::packet::PathPriority;
 use multipath::provision::Builtin;
@@ -95,6 +98,8 @@ pub(crate) struct Server {
     secrecy: Option<Responder>,
     refusals: Refusals,
     incoming: Vec<Incoming>,
+    /// What comes in pieces, of each connection.
+    deliveries: BTreeMap<ConnectionKey, Delivery>,
 }
 
 impl Server {
@@ -109,7 +114,8 @@ impl Server {
             path: PathConfig {
                 controller: limits::controller(&end.controller),
                 priority: PathPriority::from_bits(15),
-                packet_size: Bytes::new((mtu + limits::overhead(config.encryption)) as u64),
+                packet_size: Bytes::new(limits::packet_size(mtu, false, config.encryption) as u64),
+                lower_headers: Bytes::new(limits::lower_headers(false, config.encryption) as u64),
                 mtu: limits::path_mtu(&config, end.path_mtu),
                 around: Bytes::new(limits::overhead(config.encryption) as u64),
                 ..PathConfig::default()
@@ -154,6 +160,7 @@ impl Server {
             secrecy: keys.responder()?,
             refusals: Refusals::default(),
             incoming: Vec::new(),
+            deliveries: BTreeMap::new(),
             config,
         };
         for address in &end.listen {
@@ -194,6 +201,13 @@ impl Server {
         }
         self.last = self.clients.iter().position(has)?;
         Some(self.last)
+    }
+
+    /// The connection of the client to which a packet goes.
+    fn tunnel_to(&mut self, packet: &Inner) -> Option<&mut Tunnel<Inner>> {
+        let (_, address) = inner::addresses(packet.headers())?;
+        let client = self.client_of(address)?;
+        self.core.tunnel(self.current[client]?)
     }
 
     fn on_event(&mut self, now: Instant, key: ConnectionKey, event: &Event) {
@@ -256,20 +270,24 @@ impl Server {
             let Some(tunnel) = self.core.tunnel(key) else {
                 continue;
             };
+            let Some(index) = client else {
+                while tunnel.poll_delivery(now).is_some() {}
+                continue;
+            };
+            let (own, spoofed) = (&self.clients[index].addresses, &mut self.spoofed[index]);
+            let mut admits = |packet: &[u8]| {
+                let has = |(source, _)| own.iter().any(|network| network.contains(source));
+                let is_own = inner::addresses(packet).is_some_and(has);
+                *spoofed += u64::from(!is_own);
+                is_own
+            };
+            let delivery = self.deliveries.entry(key);
+            let delivery = delivery.or_insert_with(|| Delivery::new(inside));
             while let Some(packet) = tunnel.poll_delivery(now) {
                 let packet = narrow::clamped(packet, tunnel);
-                let Some(index) = client else { continue };
-                let source = inner::addresses(&packet.0).map(|(source, _)| source);
-                let has = |source| {
-                    let own = &self.clients[index].addresses;
-                    own.iter().any(|network| network.contains(source))
-                };
-                if source.is_some_and(has) {
-                    inside.push(packet);
-                } else {
-                    self.spoofed[index] += 1;
-                }
+                delivery.push(now, packet, inside, &mut admits);
             }
+            delivery.flush(now, inside, &mut admits);
         }
     }
 }
@@ -287,11 +305,19 @@ impl Outside for Server {
         }
     }
 
+    fn is_backlogged(&mut self) -> bool {
+        let key = self.current.get(self.last).copied().flatten();
+        let tunnel = key.and_then(|key| self.core.tunnel(key));
+        tunnel.is_some_and(|tunnel| tunnel.is_backlogged())
+    }
+
+    fn has_room(&mut self, packet: &Inner, count: usize) -> bool {
+        let tunnel = self.tunnel_to(packet);
+        tunnel.is_none_or(|tunnel| tunnel.has_room(count as u64))
+    }
+
     fn submit(&mut self, now: Instant, packet: Inner) {
-        let address = inner::addresses(&packet.0).map(|(_, destination)| destination);
-        let client = address.and_then(|address| self.client_of(address));
-        let key = client.and_then(|index| self.current[index]);
-        match key.and_then(|key| self.core.tunnel(key)) {
+        match self.tunnel_to(&packet) {
             // refused packets are counted by the tunnel
             Some(tunnel) => drop(tunnel.send(now, narrow::clamped(packet, tunnel))),
             None => self.unroutable += 1,
@@ -305,7 +331,8 @@ impl Outside for Server {
                 tunnel.is_some_and(|tunnel| tunnel.stats().waiting > Packets::ZERO)
             });
         let look = waits.then(|| now + POLL_INTERVAL);
-        [self.core.next_deadline(now), look]
+        let held = self.deliveries.values().filter_map(Delivery::next_deadline);
+        [self.core.next_deadline(now), look, held.min()]
             .into_iter()
             .flatten()
             .min()
@@ -330,6 +357,8 @@ impl Outside for Server {
         self.resume_listeners(poller);
         self.refresh_streams(now);
         self.forget_links(now);
+        let there: BTreeSet<_> = self.core.connections().map(|(key, _)| key).collect();
+        self.deliveries.retain(|key, _| there.contains(key));
         // links of flows that are no path's any more
         let core = &self.core;
         let sockets = &self.sockets;

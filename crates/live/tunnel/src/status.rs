@@ -3,7 +3,7 @@
 use crate::inside::{Inside, InsideCounters};
 use crate::limits;
 use crate::link::LinkCounters;
-use multipath::tunnel::{MtuStats, PathStats, TunnelStats};
+use multipath::tunnel::{ClassCounters, MtuStats, PathStats, TunnelStats};
 use secrecy::Session;
 use serde::Serialize;
 use units::{Duration, Instant};
@@ -59,6 +59,8 @@ pub(crate) struct ConnectionStatus {
     pub(crate) lost_packets: u64,
     pub(crate) duplicate_packets: u64,
     pub(crate) marked_drops: u64,
+    /// Of packets that this end sends: `latency` and `bulk`.
+    pub(crate) classes: std::collections::BTreeMap<&'static str, ClassStatus>,
     pub(crate) refused_handshakes: u64,
     pub(crate) refused_closes: u64,
     /// Packets whose source is not the peer's.
@@ -68,6 +70,45 @@ pub(crate) struct ConnectionStatus {
     /// The peer's further addresses, as it has signalled them, by their numbers.
     pub(crate) peer_addresses: std::collections::BTreeMap<u8, String>,
     pub(crate) paths: Vec<PathStatus>,
+}
+
+/// What has become of the packets of a class at this end, which sends them.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct ClassStatus {
+    pub(crate) packets: u64,
+    pub(crate) duplicated_packets: u64,
+    pub(crate) repeated_packets: u64,
+    pub(crate) late_packets: u64,
+    pub(crate) given_up_packets: u64,
+    pub(crate) marked_packets: u64,
+    pub(crate) dropped_packets: u64,
+}
+
+impl ClassStatus {
+    fn new(counters: &ClassCounters) -> Self {
+        Self {
+            packets: counters.packets.get(),
+            duplicated_packets: counters.duplicated.get(),
+            repeated_packets: counters.repeated.get(),
+            late_packets: counters.late.get(),
+            given_up_packets: counters.given_up.get(),
+            marked_packets: counters.marked.get(),
+            dropped_packets: counters.dropped.get(),
+        }
+    }
+
+    /// All of them, by the names of [`Self`]'s fates in `/metrics`.
+    pub(crate) fn fates(&self) -> [(&'static str, u64); 7] {
+        [
+            ("sent", self.packets),
+            ("duplicated", self.duplicated_packets),
+            ("repeated", self.repeated_packets),
+            ("late", self.late_packets),
+            ("given-up", self.given_up_packets),
+            ("marked", self.marked_packets),
+            ("dropped", self.dropped_packets),
+        ]
+    }
 }
 
 /// A path of a connection.
@@ -95,6 +136,11 @@ pub(crate) struct PathStatus {
     pub(crate) received_packets: u64,
     pub(crate) received_bytes: u64,
     pub(crate) invalid_packets: u64,
+    /// Whether latency-sensitive packets take it: `active`, `left` or `returning`; none: the scheduler has no classes.
+    pub(crate) leg: Option<&'static str>,
+    /// Times that they left it, and were back.
+    pub(crate) departures: u64,
+    pub(crate) returns: u64,
     /// What its packets are sealed with; none: they are not, or there are no keys yet.
     pub(crate) cipher: Option<&'static str>,
     /// Keys that were agreed on, one after the other.
@@ -150,6 +196,11 @@ impl ConnectionStatus {
             lost_packets: stats.reorder.given_up.get(),
             duplicate_packets: (stats.duplicates + stats.reorder.duplicates).get(),
             marked_drops: stats.marked_without_ecn.get(),
+            classes: stats
+                .classes()
+                .iter()
+                .map(|(name, counters)| (*name, ClassStatus::new(counters)))
+                .collect(),
             refused_handshakes: stats.refused_handshakes.get(),
             refused_closes: stats.refused_closes.get(),
             spoofed_packets: 0,
@@ -163,7 +214,7 @@ impl ConnectionStatus {
 impl PathStatus {
     /// How large IP packets on it may be.
     pub(crate) fn set_mtu(&mut self, mtu: &MtuStats, is_ipv6: bool) {
-        let outer = limits::outer(is_ipv6) as u64;
+        let outer = limits::ip_udp(is_ipv6) as u64;
         self.path_mtu = mtu.size.map(|size| size.get() + outer);
         let fixed = || mtu.size.map(|_| "fixed");
         self.path_mtu_state = mtu.state.map(|state| state.name()).or_else(fixed);
@@ -213,6 +264,9 @@ impl PathStatus {
             received_packets: get(|s| s.counters.received.get()),
             received_bytes: get(|s| s.counters.received_bytes.get()),
             invalid_packets: get(|s| s.counters.invalid.get()),
+            leg: stats.and_then(|s| s.leg).map(|leg| leg.state),
+            departures: get(|s| s.leg.map_or(0, |leg| leg.departures)),
+            returns: get(|s| s.leg.map_or(0, |leg| leg.returns)),
             cipher: None,
             sessions: 0,
             keys_age_seconds: None,

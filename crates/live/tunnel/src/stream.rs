@@ -39,7 +39,8 @@ pub(crate) struct Stream {
 }
 
 /// The longest frame of a peer that has shown nothing yet: the largest header, which a Request is, sealed.
-const MAX_FIRST_FRAME: usize = multipath::packet::MAX_HEADER_LEN + secrecy::message::DATA_OVERHEAD;
+const MAX_FIRST_FRAME: usize =
+    1 + multipath::packet::MAX_HEADER_LEN + secrecy::message::DATA_OVERHEAD;
 
 impl Stream {
     /// Begins to connect.

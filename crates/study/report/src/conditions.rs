@@ -82,10 +82,12 @@ fn conditions(summary: &Summary) -> Vec<Condition> {
         number += u32::from(!is_uplink);
         let of = |what: &str| {
             let way = if is_uplink { "uplink " } else { "" };
-            match (by_trace, users.len() > 1) {
-                (true, _) => format!("{way}{what} {number}"),
-                (false, true) => format!("{way}{what} of {}", trace.ue),
-                (false, false) => format!("{way}{what}"),
+            match (by_trace, &trace.cell, users.len() > 1) {
+                (true, ..) => format!("{way}{what} {number}"),
+                (false, None, true) => format!("{way}{what} of {}", trace.ue),
+                (false, None, false) => format!("{way}{what}"),
+                (false, Some(cell), true) => format!("{way}{what} of {} in {cell}", trace.ue),
+                (false, Some(cell), false) => format!("{way}{what} of {cell}"),
             }
         };
         add(

@@ -1,9 +1,10 @@
 //! Several cells, and how users are handed over between them.
 
-use crate::experiment::{CellSpec, OutageSpec};
+use crate::experiment::{CellSpec, OutageSpec, TraceSpec};
 use crate::moving::MovingSpec;
 use mobility::{LinkMonitorConfig, MeasurementsConfig, ReestablishmentConfig, Timing};
 use std::sync::Arc;
+use units::Duration;
 
 /// The cells of a scenario that has several, and what hands users over between them.
 #[derive(Clone, Debug)]
@@ -22,6 +23,19 @@ pub struct CellsSpec {
     pub reestablishment: ReestablishmentConfig,
     /// By user: the cell that serves it first; none: the one that it receives best.
     pub first: Vec<Option<usize>>,
+    /// By user: when it leaves its cell for which other, in order; none: as event A3 has it.
+    pub handovers: Vec<Option<Vec<(Duration, usize)>>>,
+    /// What cells with traces are measured by; none if their traces have nothing of that kind.
+    pub quantity: Option<TriggerQuantity>,
+}
+
+/// What a user measures of cells that were recorded (triggerQuantity of TS 36.331 and 38.331 5.5.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TriggerQuantity {
+    /// Reference signal received power.
+    Rsrp,
+    /// Signal-to-noise ratio.
+    Snr,
 }
 
 /// One of several cells.
@@ -35,6 +49,8 @@ pub struct NamedCell {
     pub activity: f64,
     /// It sends nothing during this time.
     pub outage: Option<OutageSpec>,
-    /// By user: its radio to this cell.
+    /// By user: its radio to this cell; empty where cells have traces.
     pub radios: Vec<Arc<MovingSpec>>,
+    /// By user: what this cell is to it, as recorded; empty where places are the radio.
+    pub traces: Vec<TraceSpec>,
 }

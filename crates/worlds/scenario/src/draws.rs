@@ -27,7 +27,12 @@ impl Experiment {
             flow.start += flow.start_jitter.mul_f64(part);
             flow.start_jitter = Duration::ZERO;
         }
-        for ue in &mut drawn.ues {
+        for (index, ue) in drawn.ues.iter_mut().enumerate() {
+            for cell in drawn.cells.iter_mut().flat_map(|cells| &mut cells.cells) {
+                if let Some(trace) = cell.traces.get_mut(index) {
+                    trace.begin_at(ue.offset_in(trace, seed));
+                }
+            }
             let (downlink, uplink) = (ue.trace_offset(seed), ue.uplink_offset(seed));
             if let (Some(offset), ChannelSpec::Trace(trace)) = (downlink, &mut ue.channel) {
                 trace.begin_at(offset);
@@ -160,8 +165,13 @@ impl Experiment {
 impl UeSpec {
     /// Where in its trace the run of this seed begins; none without a trace.
     pub fn trace_offset(&self, seed: u64) -> Option<Duration> {
-        let trace = self.downlink_trace()?;
-        Some(trace.offset_after(trace.offset_spread.mul_f64(self.drawn_part(seed))))
+        Some(self.offset_in(self.downlink_trace()?, seed))
+    }
+
+    /// Where in a trace of this user's the run of this seed begins: traces of several cells, whose spreads are alike, begin
+    /// together.
+    pub fn offset_in(&self, trace: &TraceSpec, seed: u64) -> Duration {
+        trace.offset_after(trace.offset_spread.mul_f64(self.drawn_part(seed)))
     }
 
     /// Where in its uplink's trace the run of this seed begins; none without one. Where the seed draws both, it begins

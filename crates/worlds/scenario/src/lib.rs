@@ -46,7 +46,7 @@ mod world;
 
 pub use apps::{AbrRule, PageSpec, VideoSpec};
 pub use call::{CallController, CallSpec};
-pub use cells::{CellsSpec, NamedCell};
+pub use cells::{CellsSpec, NamedCell, TriggerQuantity};
 pub use comparison::{CompareError, Compared, Labelled, compare};
 pub use error::{Problem, ScenarioError};
 pub use experiment::{

@@ -218,6 +218,9 @@ pub(crate) fn check_instead(traces: &Traces) -> Checked<()> {
     }
     let offset = traces.offset.as_ref().filter(|_| !traces.offset_used);
     match unused(&traces.downlink).or(offset.map(|node| node.at)) {
+        Some(at) if traces.has_cells() => Err(fault(at, "each cell of this scenario has a trace")
+            .allowed("one cannot take the place of all")
+            .hint("name another for each, for example --set cell.0.trace.file=FILE")),
         Some(at) => Err(fault(at, "no user of this scenario is driven by a trace")
             .hint("take a scenario with a channel of kind \"trace\"")),
         None => Ok(()),

@@ -46,7 +46,7 @@ pub use exchange::{
     SendFault,
 };
 
-use crate::packet::{Kind, Packet, PathPriority};
+use crate::packet::{Compact, Kind, Packet, PathPriority};
 use crate::provision::Provision;
 use crate::scheduler::PathSet;
 use crate::signal::OutboxError;
@@ -196,6 +196,11 @@ impl<P: Payload> Client<P> {
         self.tunnel.send(now, payload)
     }
 
+    /// As [`Tunnel::has_room`].
+    pub fn has_room(&mut self, packets: usize) -> bool {
+        self.tunnel.has_room(packets as u64)
+    }
+
     /// A packet arrived on a path's socket.
     pub fn receive(
         &mut self,
@@ -213,6 +218,11 @@ impl<P: Payload> Client<P> {
         if matches!(packet.kind, Kind::Sync { .. }) {
             self.on_question(id);
         }
+    }
+
+    /// The packet that a compact one stands for, which has come on a path's socket.
+    pub fn expand(&self, id: ClientPathId, compact: Compact) -> Option<Packet> {
+        self.tunnel.expand(self.path(id)?, compact)
     }
 
     /// The state of the TCP connection under a path; to be set before [`Self::poll_transmit`].

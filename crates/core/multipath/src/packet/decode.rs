@@ -41,6 +41,12 @@ pub enum DecodeError {
         /// Bytes before options.
         min: usize,
     },
+    /// Of an encrypted packet: neither whole nor compact.
+    #[error("byte 0: {first} is no form of a packet, 0 and 128 to 255 are")]
+    UnknownForm {
+        /// That byte.
+        first: u8,
+    },
     /// A data offset past the end.
     #[error("byte 4: the data offset is {offset} bytes, and the packet has {bytes}")]
     OffsetPastEnd {

@@ -4,6 +4,7 @@
 //! (they distinguish paths, RFC 6773 section 3.3), the DCCP checksum is zero and UDP's is used.
 
 mod ack_vector;
+mod compact;
 mod decode;
 mod decode_mp;
 mod encode;
@@ -14,6 +15,8 @@ mod wire;
 mod tests;
 
 pub use ack_vector::{AckVector, ReceptionState, Run};
+pub use compact::{COMPACT_LEN, Compact, Form, Reference, WHOLE, decode_form};
+pub(crate) use compact::{is_unordered_mark, unordered_mark};
 pub use decode::{DecodeError, OptionFault, decode};
 pub use encode::{EncodeError, MAX_HEADER_LEN, encode, encoded_len};
 pub use options::{

@@ -1,6 +1,7 @@
 //! The wire format against bytes written out from the layouts of RFC 4340 and RFC 9897, and there
 //! and back for any packet.
 
+mod compact;
 mod damaged;
 mod layouts;
 mod multipath;

@@ -21,13 +21,19 @@ pub(super) struct Record {
     pub(super) mp_seq: Option<MpSeq>,
     /// Size of what it carries.
     pub(super) bytes: u32,
-    /// What it counts in the window; 0 for one that is not congestion controlled.
+    /// What it counts in the window; 0 for one that carries nothing, or has left beyond the window.
     pub(super) counted: u32,
+    /// It has left with a congestion mark.
+    pub(super) was_marked: bool,
 }
 
 impl Record {
     pub(super) fn is_data(&self) -> bool {
-        self.counted > 0
+        self.bytes > 0 || self.counted > 0
+    }
+    /// It carries data and does not count in the window.
+    fn is_beyond(&self) -> bool {
+        self.bytes > 0 && self.counted == 0
     }
 }
 
@@ -56,6 +62,8 @@ pub(super) struct Flight {
     max_capacity: u64,
     /// Data packets in flight.
     packets: u64,
+    /// Those of them that do not count in the window.
+    beyond: u64,
     /// What they count.
     counted: u64,
     /// The three greatest numbers known to have arrived, each plus one, falling; 0 for none.
@@ -76,6 +84,7 @@ impl Flight {
             next: 0,
             max_capacity: BitRing::new(max_capacity).capacity(),
             packets: 0,
+            beyond: 0,
             counted: 0,
             arrived: [0; 3],
         }
@@ -100,6 +109,17 @@ impl Flight {
     /// Data packets in flight.
     pub(super) fn packets(&self) -> u64 {
         self.packets
+    }
+    /// The last packet has left with a congestion mark.
+    pub(super) fn note_marked(&mut self) {
+        if let Some(last) = self.next.checked_sub(1) {
+            let slot = self.slot(last);
+            self.records[slot].was_marked = true;
+        }
+    }
+    /// Those of them that do not count in the window.
+    pub(super) fn beyond(&self) -> u64 {
+        self.beyond
     }
     /// What data in flight counts in the window.
     pub(super) fn counted(&self) -> Bytes {
@@ -136,6 +156,7 @@ impl Flight {
         let slot = self.slot(number);
         self.in_flight.insert(number);
         self.packets += u64::from(record.is_data());
+        self.beyond += u64::from(record.is_beyond());
         self.counted += u64::from(record.counted);
         self.records[slot] = record;
     }
@@ -192,6 +213,7 @@ impl Flight {
         self.in_flight.remove(number);
         let record = *self.record(number);
         self.packets -= u64::from(record.is_data());
+        self.beyond -= u64::from(record.is_beyond());
         self.counted -= u64::from(record.counted);
         record
     }
@@ -228,6 +250,7 @@ impl Flight {
                 let record = *self.record(number);
                 if !was_lost {
                     self.packets -= u64::from(record.is_data());
+                    self.beyond -= u64::from(record.is_beyond());
                     self.counted -= u64::from(record.counted);
                 }
                 self.note_arrived(number);

@@ -7,7 +7,8 @@
 //!
 //! `rate` is that of a fresh radio report, or what the path has lately delivered; `spread` what round trips differ by.
 //! A latency-sensitive packet goes to the earliest of the paths that are active ([`super::leg`]), if they have it arrive within the
-//! deadline; else to the earliest of all. Windows do not hold it back here: it goes before what waits on its path.
+//! deadline; else to the earliest of all. Windows and pacing do not hold it back (`tunnel/sending.rs`): it goes before what
+//! waits on its path.
 //!
 //! A copy goes to the next earliest path if the chosen one would have it miss its deadline with a probability above
 //! [`MAX_MISS`], or as a probe of a path that is not active. Copies have a budget: [`COPY_SHARE`] of what the paths
@@ -16,7 +17,7 @@
 //! Bulk leaves a path only while an acknowledgement is overdue there and another path has none overdue.
 
 use super::aware::{Aware, AwareConfig};
-use super::leg::{Leg, leave_after};
+use super::leg::{Leg, LegStats, leave_after};
 use super::{PathSet, PathView, Scheduler, Waiting};
 use crate::PathId;
 use units::{BitRate, Bytes, Duration, Instant};
@@ -171,6 +172,11 @@ impl Scheduler for Deadline {
             }
         }
         left
+    }
+
+    fn leg(&self, path: PathId) -> Option<LegStats> {
+        let leg = self.legs.get(usize::from(path.0))?;
+        leg.as_ref().map(Leg::stats)
     }
 
     fn choose_latency(&mut self, now: Instant, waiting: Waiting, paths: &[PathView]) -> PathSet {

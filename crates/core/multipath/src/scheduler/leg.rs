@@ -63,6 +63,17 @@ enum State {
     Returning(Instant),
 }
 
+/// A path as latency-sensitive packets take it, for those who look at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LegStats {
+    /// `active`, `left` or `returning`.
+    pub state: &'static str,
+    /// Times that it was left.
+    pub departures: u64,
+    /// Times that it was active again.
+    pub returns: u64,
+}
+
 /// A path as latency-sensitive packets take it.
 #[derive(Clone, Copy, Debug)]
 pub struct Leg {
@@ -73,6 +84,8 @@ pub struct Leg {
     left_at: Option<Instant>,
     departures: f64,
     probed_at: Option<Instant>,
+    /// All departures and returns.
+    counts: (u64, u64),
     /// Where the window of losses began: time, lost and acknowledged then.
     window: (Instant, Packets, Packets),
     /// Share lost in the last window.
@@ -89,6 +102,7 @@ impl Leg {
             left_at: None,
             departures: 0.0,
             probed_at: None,
+            counts: (0, 0),
             window: (now, path.lost, path.acked),
             loss: 0.0,
         }
@@ -110,6 +124,7 @@ impl Leg {
             }
             State::Returning(since) if now.saturating_since(since) >= RAMP => {
                 self.state = State::Active;
+                self.counts.1 += 1;
             }
             _ => {}
         }
@@ -118,6 +133,7 @@ impl Leg {
 
     fn leave(&mut self, now: Instant) {
         self.departures = self.departures_at(now) + 1.0;
+        self.counts.0 += 1;
         self.left_at = Some(now);
         let is_soon = self
             .returned_at
@@ -148,6 +164,19 @@ impl Leg {
             self.loss = share;
         }
         lost >= LOSS_MIN.get() && share > LOSS_SHARE
+    }
+
+    /// Where it is, and how often it was left and returned to.
+    pub fn stats(&self) -> LegStats {
+        LegStats {
+            state: match self.state {
+                State::Active => "active",
+                State::Left(_) => "left",
+                State::Returning(_) => "returning",
+            },
+            departures: self.counts.0,
+            returns: self.counts.1,
+        }
     }
 
     /// It carries packets that go nowhere else.
@@ -227,8 +256,15 @@ mod tests {
         assert!(!leg.observe(at_ms(800), &calm()) && !leg.is_left() && !leg.is_active());
         leg.observe(at_ms(1_299), &calm());
         assert!(!leg.is_active());
+        assert_eq!(leg.stats().state, "returning");
         leg.observe(at_ms(1_300), &calm());
         assert!(leg.is_active());
+        let stats = LegStats {
+            state: "active",
+            departures: 1,
+            returns: 1,
+        };
+        assert_eq!(leg.stats(), stats);
     }
 
     #[test]

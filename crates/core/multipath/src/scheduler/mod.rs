@@ -194,6 +194,10 @@ pub trait Scheduler: Send {
     fn observe(&mut self, _now: Instant, _paths: &[PathView]) -> PathSet {
         PathSet::NONE
     }
+    /// Where a path is for latency-sensitive packets; none if the scheduler has no classes, or has not seen it.
+    fn leg(&self, _path: PathId) -> Option<leg::LegStats> {
+        None
+    }
     /// The paths that the next latency-sensitive packet takes, as [`Self::choose`].
     fn choose_latency(&mut self, now: Instant, waiting: Waiting, paths: &[PathView]) -> PathSet {
         self.choose(now, waiting, paths)

@@ -87,7 +87,8 @@ impl<P: Payload> Tunnel<P> {
         if !tunnel.identity.meet(client, &mut tunnel.secrets) {
             return Err(Refusal::BadKey);
         }
-        tunnel.respond(now, end.path, packet, Opening::First)?;
+        let first = tunnel.respond(now, end.path, packet, Opening::First)?;
+        tunnel.begin_numbers(usize::from(first.0), packet.seq);
         Ok(tunnel)
     }
 

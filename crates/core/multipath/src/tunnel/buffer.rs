@@ -15,7 +15,7 @@ use units::{Bytes, Duration, Ecn, Instant};
 
 /// Standing sojourn time that CoDel tolerates there unless given. With RFC 8289's 5 ms one download by Cubic leaves
 /// the paths empty after each reduction (docs/results/nested-cc.md).
-pub const CODEL_TARGET: Duration = Duration::from_millis(30);
+pub const CODEL_TARGET: Duration = Duration::from_millis(15);
 /// For how long it may be exceeded unless given (RFC 8289 4.3).
 pub const CODEL_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -23,9 +23,9 @@ pub const CODEL_INTERVAL: Duration = Duration::from_millis(100);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BufferQueue {
     /// What does not fit is dropped, and nothing else.
-    #[default]
     DropTail,
     /// What waits too long is marked or dropped as well.
+    #[default]
     CoDel,
 }
 
@@ -71,17 +71,22 @@ impl FromStr for BufferQueue {
 
 /// A payload as a queue sees it.
 #[derive(Debug)]
-struct Waiting<P>(P);
+struct Waiting<P> {
+    payload: P,
+    /// CoDel has marked it.
+    is_marked: bool,
+}
 
 impl<P: Payload> queue::Packet for Waiting<P> {
     fn bytes(&self) -> Bytes {
-        Bytes::new(self.0.len() as u64)
+        Bytes::new(self.payload.len() as u64)
     }
     fn ecn(&self) -> Ecn {
-        self.0.ecn()
+        self.payload.ecn()
     }
     fn mark(&mut self) {
-        self.0.mark();
+        self.payload.mark();
+        self.is_marked = true;
     }
 }
 
@@ -95,6 +100,8 @@ pub(super) struct Buffer<P> {
     packets: Packets<P>,
     /// Dropped because packets waited too long.
     dropped: u64,
+    /// Marked instead.
+    marked: u64,
 }
 
 impl<P: Payload> Buffer<P> {
@@ -116,6 +123,7 @@ impl<P: Payload> Buffer<P> {
         Self {
             packets,
             dropped: 0,
+            marked: 0,
         }
     }
 
@@ -123,7 +131,11 @@ impl<P: Payload> Buffer<P> {
         match &mut self.packets {
             Packets::Plain(packets) => packets.push_back(payload),
             Packets::CoDel(codel) => {
-                let pushed = codel.push(now, Waiting(payload));
+                let waiting = Waiting {
+                    payload,
+                    is_marked: false,
+                };
+                let pushed = codel.push(now, waiting);
                 debug_assert!(pushed.is_ok(), "without limit");
             }
         }
@@ -133,7 +145,7 @@ impl<P: Payload> Buffer<P> {
     pub(super) fn front(&self) -> Option<&P> {
         match &self.packets {
             Packets::Plain(packets) => packets.front(),
-            Packets::CoDel(codel) => codel.front().map(|first| &first.packet.0),
+            Packets::CoDel(codel) => codel.front().map(|first| &first.packet.payload),
         }
     }
 
@@ -143,8 +155,9 @@ impl<P: Payload> Buffer<P> {
             Packets::Plain(packets) => packets.pop_front(),
             Packets::CoDel(codel) => {
                 let dropped = &mut self.dropped;
-                let next = codel.pop(now, Bytes::MAX, &mut |_| *dropped += 1);
-                next.map(|next| next.packet.0)
+                let next = codel.pop(now, Bytes::MAX, &mut |_| *dropped += 1)?;
+                self.marked += u64::from(next.packet.is_marked);
+                Some(next.packet.payload)
             }
         }
     }
@@ -163,6 +176,11 @@ impl<P: Payload> Buffer<P> {
     /// Packets dropped because they, or those before them, waited too long.
     pub(super) fn dropped(&self) -> u64 {
         self.dropped
+    }
+
+    /// Packets marked because they, or those before them, waited too long.
+    pub(super) fn marked(&self) -> u64 {
+        self.marked
     }
 }
 
@@ -229,6 +247,7 @@ mod tests {
         // none was lost but those that were dropped
         let waiting = codel.len() as u64;
         assert_eq!(1_200, 1_000 + codel.dropped() + waiting);
+        assert_eq!(codel.marked(), 0);
         assert_eq!(left.last().map(|data| data.0), Some(1_199 - waiting));
     }
 
@@ -238,6 +257,7 @@ mod tests {
         let left = run(&mut codel, 200, Ecn::Ect0);
         let marked = left.iter().filter(|data| data.1 == Ecn::Ce).count();
         assert!(marked > 0);
+        assert_eq!(codel.marked(), marked as u64);
         assert_eq!((codel.dropped(), left.len()), (0, 1_000));
     }
 

@@ -43,6 +43,10 @@ pub struct TunnelConfig {
     /// Longest payload. An acknowledgement goes with data only if both together are no longer than
     /// a packet with such a payload.
     pub mtu: usize,
+    /// Full data packets are written in compact form ([`crate::packet::Compact`]), which has no room for reports, so that
+    /// these have packets of their own; and numbers of the connection begin at that of each end's first packet. The same
+    /// at both ends.
+    pub is_compact: bool,
     /// Sequence window that is requested (RFC 4340 7.5.2), in packets.
     pub sequence_window: u64,
     /// A path that has received nothing for so long is sent a Sync (5 s); none: only paths with data in
@@ -78,6 +82,7 @@ impl Default for TunnelConfig {
             reliability: None,
             latency_deadline: Duration::from_millis(150),
             mtu: 1_400,
+            is_compact: false,
             sequence_window: 1 << 17,
             keepalive: Some(Duration::from_secs(5)),
             report_max_age: Duration::from_millis(100),
@@ -149,7 +154,7 @@ pub struct PathConfig {
     /// A full packet on the path with all its headers: what congestion control takes every packet
     /// for.
     pub packet_size: Bytes,
-    /// What the headers below DCCP take of that: 28 bytes of IPv4 and UDP, 48 of IPv6 and UDP.
+    /// What stands below and beside DCCP takes of that: 28 bytes of IPv4 and UDP, 48 of IPv6 and UDP, and what seals a packet.
     pub lower_headers: Bytes,
     /// How large its datagrams may be; of a stream, of no effect.
     pub mtu: PathMtu,

@@ -353,6 +353,9 @@ impl<P: Payload> Tunnel<P> {
         path.phase = Phase::PartOpen;
         path.retry = Some(Retry::first(now, PART_OPEN_RETRY));
         path.must_send = true;
+        if matches!(path.opening, Opening::First) {
+            self.begin_numbers(index, packet.seq);
+        }
         self.measure_handshake(now, index, packet);
     }
 

@@ -25,8 +25,9 @@
 
 use super::Tunnel;
 use super::path::{Path, Phase, Queued};
+use super::stats::ClassCounters;
 use crate::class::{Class, Classifier};
-use crate::packet::{DccpOption, MpOption, Options};
+use crate::packet::{DccpOption, Options, is_unordered_mark, unordered_mark};
 use crate::path::AckOutcome;
 use crate::scheduler::PathSet;
 use crate::scheduler::leg::leave_after;
@@ -35,8 +36,6 @@ use crate::{PathId, Payload};
 use std::collections::VecDeque;
 use units::{Bytes, Duration, Instant, Packets};
 
-/// Data of the option.
-const UNORDERED: [u8; 3] = [0x42, 0x46, 6];
 /// Copies kept; with more the oldest goes.
 const MAX_COPIES: usize = 4_096;
 /// Times at which data left a path and is not acknowledged; of more the oldest is not watched.
@@ -55,10 +54,27 @@ pub struct LatencyCounters {
     pub moved: Packets,
     /// Packets that could not have been there in time any more.
     pub expired: Packets,
+    /// Packets that were not acknowledged by their deadline.
+    pub late: Packets,
     /// Times that a path was left.
     pub departures: u64,
     /// Packets of the peer that were delivered past the reordering.
     pub unordered: Packets,
+}
+
+impl LatencyCounters {
+    /// The same as of every class. CoDel does not look at these packets, which wait for no window.
+    pub fn of_class(&self) -> ClassCounters {
+        ClassCounters {
+            packets: self.sent,
+            duplicated: self.copies,
+            repeated: self.repeated + self.moved,
+            late: self.late,
+            given_up: self.expired,
+            marked: Packets::ZERO,
+            dropped: Packets::ZERO,
+        }
+    }
 }
 
 /// A packet that may have to be sent again.
@@ -136,16 +152,12 @@ impl<P> Path<P> {
 
 /// True if a packet is to be delivered as it comes.
 pub(super) fn is_unordered(options: &Options) -> bool {
-    let is_mark = |option: &DccpOption| match option {
-        DccpOption::Multipath(MpOption::Experimental(data)) => data[..] == UNORDERED,
-        _ => false,
-    };
-    options.list.iter().any(is_mark)
+    options.list.iter().any(is_unordered_mark)
 }
 
 /// The option of such a packet.
 pub(super) fn unordered() -> DccpOption {
-    DccpOption::Multipath(MpOption::Experimental(UNORDERED.to_vec()))
+    unordered_mark()
 }
 
 impl<P: Payload> Latency<P> {
@@ -243,6 +255,8 @@ impl<P: Payload> Latency<P> {
         while let Some(copy) = self.copies.front()
             && now.saturating_since(copy.since) >= self.deadline
         {
+            // what has no path left was counted as it was lost
+            self.counters.late += Packets::new(u64::from(!copy.paths.is_empty()));
             self.copies.pop_front();
         }
     }

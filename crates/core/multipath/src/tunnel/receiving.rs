@@ -242,6 +242,8 @@ impl<P: Payload> Tunnel<P> {
             self.counters.without_number += 1;
             return;
         };
+        self.note_number(mp_seq);
+        let path = &mut self.paths[index];
         if self.role == super::Role::Client && self.config.keepalive.is_some() {
             path.nudge_at = Some(now + NUDGE_AFTER);
         }

@@ -22,6 +22,11 @@ const MIN_VECTOR: usize = 4;
 /// A packet so much shorter than a full one carries whatever acknowledgement there is; a longer one
 /// only one that is due, as packets of one length leave together.
 const SHORT: usize = 400;
+/// Latency-sensitive packets that may be in flight beyond a path's window: 10 Mbit/s, to which a flow of that class keeps
+/// unless a codepoint states it, over 150 ms.
+const MAX_BEYOND: Packets = Packets::new(128);
+/// Headers of IP and UDP, which sizes of datagrams do not have: those of IPv4, the shorter ones.
+const IP_UDP: u64 = 28;
 /// A path's round-trip time is reported to the peer at most so often.
 const RTT_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -169,6 +174,7 @@ impl<P: Payload> Tunnel<P> {
                 };
                 let mp_seq = self.next_mp_seq;
                 self.next_mp_seq = mp_seq.next();
+                self.counters.bulk += 1;
                 Queued {
                     mp_seq,
                     payload,
@@ -181,6 +187,7 @@ impl<P: Payload> Tunnel<P> {
         let mut paths = chosen.iter();
         let Some(first) = paths.next() else { return };
         for other in paths {
+            self.counters.bulk_copies += 1;
             let copy = Queued {
                 payload: queued.payload.clone(),
                 ..queued
@@ -207,11 +214,13 @@ impl<P: Payload> Tunnel<P> {
 
     /// The next data packet of a path.
     fn data_packet(&mut self, now: Instant, index: usize) -> Option<Transmit<P>> {
+        let is_compact = self.config.is_compact;
         let path = &mut self.paths[index];
         if path.queue.is_empty() || !path.is_usable() {
             return None;
         }
-        if !path.is_stream() && (path.sender.room().is_zero() || path.sender.send_time(now) > now) {
+        let has_room = path.is_stream() || !path.sender.room().is_zero();
+        if !path.may_send(now, has_room) {
             return None;
         }
         let Queued {
@@ -224,8 +233,10 @@ impl<P: Payload> Tunnel<P> {
             mp_seq: Some(mp_seq),
             ..Options::default()
         };
-        if let Some(rtt) = path.take_rtt(now) {
-            options.list.push(rtt);
+        if path.has_room_for_option(is_compact, payload.len()) {
+            options.list.extend(path.take_rtt(now));
+        } else if path.is_rtt_due(now) {
+            path.must_ack = true;
         }
         if is_urgent {
             options.list.push(unordered());
@@ -244,14 +255,17 @@ impl<P: Payload> Tunnel<P> {
         if path.is_stream() {
             path.written += bytes;
         } else {
-            path.note_sent(now, seq, bytes, Some(mp_seq));
+            path.note_sent(now, seq, bytes, Some(mp_seq), has_room);
         }
-        let path = &self.paths[index];
+        let ecn = path.outer_ecn(payload.ecn());
+        if ecn == Ecn::Ce {
+            path.sender.on_sent_marked();
+        }
         Some(Transmit {
             path: path.id,
             packet: path.packet(seq, kind, options),
             size: None,
-            ecn: path.outer_ecn(payload.ecn()),
+            ecn,
             payload: Some(payload),
         })
     }
@@ -303,7 +317,7 @@ impl<P: Payload> Tunnel<P> {
         let path = &mut self.paths[index];
         path.features.attach(now, seq, kind, &mut options);
         if !path.is_stream() {
-            path.note_sent(now, seq, Bytes::ZERO, options.mp_seq);
+            path.note_sent(now, seq, Bytes::ZERO, options.mp_seq, true);
         }
         Transmit {
             path: path.id,
@@ -327,7 +341,24 @@ impl<P> Path<P> {
         }
     }
 
-    fn note_sent(&mut self, now: Instant, seq: SeqNo, bytes: Bytes, mp_seq: Option<MpSeq>) {
+    /// The first packet that waits may leave. Window and pacing do not hold a latency-sensitive one back as long as no more
+    /// than [`MAX_BEYOND`] are in flight beyond the window: while BBR measures the round trip with four packets in flight, a
+    /// call would stand.
+    fn may_send(&self, now: Instant, has_room: bool) -> bool {
+        if self.queue.front().is_some_and(|first| first.is_urgent) {
+            return has_room || !self.sender.room_beyond(MAX_BEYOND).is_zero();
+        }
+        has_room && (self.is_stream() || self.sender.send_time(now) <= now)
+    }
+
+    fn note_sent(
+        &mut self,
+        now: Instant,
+        seq: SeqNo,
+        bytes: Bytes,
+        mp_seq: Option<MpSeq>,
+        is_counted: bool,
+    ) {
         let packet = SentPacket {
             seq,
             bytes,
@@ -337,7 +368,10 @@ impl<P> Path<P> {
         if let Some(outstanding) = self.outstanding.as_mut().filter(|_| packet.is_data) {
             outstanding.on_sent(now, seq);
         }
-        self.sender.on_sent(now, &packet);
+        match is_counted {
+            true => self.sender.on_sent(now, &packet),
+            false => self.sender.on_sent_beyond(now, &packet),
+        }
     }
 
     /// Bytes that an Ack Vector may take on a data packet that leaves now; none: it is to carry no
@@ -353,7 +387,7 @@ impl<P> Path<P> {
             return None;
         }
         let lower = self.config.lower_headers.get() as usize;
-        let full = self.config.packet_size.get().min(self.limit.size()) as usize;
+        let full = self.full();
         let others = DATA_HEADER + OPTION * options.list.len() + ACKNOWLEDGEMENT;
         full.checked_sub(lower + payload + others)
             .filter(|&room| room >= MIN_VECTOR)
@@ -378,15 +412,27 @@ impl<P> Path<P> {
         Some(parts.ack)
     }
 
+    /// True if a data packet has room for an option: of those that are written in compact form full ones have not.
+    fn has_room_for_option(&self, is_compact: bool, payload: usize) -> bool {
+        let full = self.full();
+        let lower = self.config.lower_headers.get() as usize;
+        !is_compact || lower + DATA_HEADER + OPTION + payload <= full
+    }
+
+    /// The largest packet with all its headers that optional parts may fill: a full one, or less where the path takes less.
+    fn full(&self) -> usize {
+        let taken = self.limit.size().saturating_add(IP_UDP);
+        self.config.packet_size.get().min(taken) as usize
+    }
+
+    fn is_rtt_due(&self, now: Instant) -> bool {
+        let is_over = |at| now.saturating_since(at) >= RTT_INTERVAL;
+        self.unreported_rtt.is_some() && self.rtt_reported_at.is_none_or(is_over)
+    }
+
     /// A round-trip time for the peer's reordering.
     fn take_rtt(&mut self, now: Instant) -> Option<DccpOption> {
-        let rtt = self.unreported_rtt?;
-        let is_due = self
-            .rtt_reported_at
-            .is_none_or(|at| now.saturating_since(at) >= RTT_INTERVAL);
-        if !is_due {
-            return None;
-        }
+        let rtt = self.unreported_rtt.filter(|_| self.is_rtt_due(now))?;
         self.unreported_rtt = None;
         self.rtt_reported_at = Some(now);
         Some(DccpOption::Multipath(MpOption::Rtt(PathRtt {

@@ -131,7 +131,7 @@ impl Setting<'_> {
             Self::Flag(flag) => **flag = !**flag,
             Self::Late(late) => **late = Late::Drop,
             Self::Validation(validation) => **validation = Validation::Rfc2861,
-            Self::Queue(queue) => **queue = BufferQueue::CoDel,
+            Self::Queue(queue) => **queue = BufferQueue::DropTail,
         }
     }
 

@@ -4,9 +4,11 @@ use super::latency::{Latency, LatencyCounters};
 use super::mtu::MtuStats;
 use super::path::PathCounters;
 use super::{Carrier, Tunnel};
+use crate::class::Class;
 use crate::packet::PathPriority;
 use crate::path::{ReliabilityCounters, SenderCounters};
 use crate::reorder::ReorderStats;
+use crate::scheduler::leg::LegStats;
 use crate::signal::{InboxCounts, OutboxCounts};
 use crate::{PathId, Payload};
 use units::{BitRate, Duration, Instant, Packets};
@@ -23,6 +25,28 @@ pub(super) struct Counters {
     pub(super) refused_handshakes: u64,
     pub(super) paths_made: u64,
     pub(super) too_big: u64,
+    /// Packets that are not latency-sensitive and were given to a path, and copies of those.
+    pub(super) bulk: u64,
+    pub(super) bulk_copies: u64,
+}
+
+/// What has become of the packets of a class since the connection began, at the end that sends them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClassCounters {
+    /// Packets that were given to a path, each once.
+    pub packets: Packets,
+    /// Copies on a further path at the same time.
+    pub duplicated: Packets,
+    /// Packets that were sent again within their deadline, each time counted: after a loss, or because their path was left.
+    pub repeated: Packets,
+    /// Packets that were not acknowledged by their deadline.
+    pub late: Packets,
+    /// Packets that were lost, and could not have been there in time any more.
+    pub given_up: Packets,
+    /// Packets that CoDel marked in the scheduler buffer.
+    pub marked: Packets,
+    /// Packets that CoDel dropped there.
+    pub dropped: Packets,
 }
 
 /// A connection's state and counts.
@@ -42,6 +66,8 @@ pub struct TunnelStats {
     pub reliability: ReliabilityCounters,
     /// What has become of latency-sensitive packets.
     pub latency: LatencyCounters,
+    /// What has become of all others; of schedulers without classes, of all.
+    pub bulk: ClassCounters,
     /// Copies of a packet on the same path.
     pub duplicates: Packets,
     /// Data packets without payload or without number.
@@ -61,6 +87,16 @@ pub struct TunnelStats {
     pub refused_closes: Packets,
     /// Handshakes whose proof was wrong.
     pub refused_handshakes: Packets,
+}
+
+impl TunnelStats {
+    /// The classes by their names: what has become of the packets of each.
+    pub fn classes(&self) -> [(&'static str, ClassCounters); 2] {
+        [
+            (Class::Latency.name(), self.latency.of_class()),
+            (Class::Bulk.name(), self.bulk),
+        ]
+    }
 }
 
 /// A path's state and counts.
@@ -96,6 +132,8 @@ pub struct PathStats {
     pub sender: SenderCounters,
     /// How large its datagrams may be.
     pub mtu: MtuStats,
+    /// Where it is for latency-sensitive packets, if the scheduler has classes.
+    pub leg: Option<LegStats>,
 }
 
 impl<P: Payload> Tunnel<P> {
@@ -103,22 +141,30 @@ impl<P: Payload> Tunnel<P> {
     pub fn stats(&self) -> TunnelStats {
         let counters = self.counters;
         let latency = self.latency.as_ref().map_or(0, Latency::len);
+        let reliability = self.kept.as_ref().map(crate::path::Reliability::counters);
+        let reliability = reliability.unwrap_or_default();
         TunnelStats {
             waiting: Packets::new((self.waiting.len() + self.again.len() + latency) as u64),
             refused: Packets::new(counters.refused),
             dropped: Packets::new(self.waiting.dropped()),
             held: self.reorder.held(),
             reorder: self.reorder.stats(),
-            reliability: self.kept.as_ref().map_or_else(
-                ReliabilityCounters::default,
-                crate::path::Reliability::counters,
-            ),
+            reliability,
             latency: LatencyCounters {
                 unordered: Packets::new(self.unordered),
                 ..self
                     .latency
                     .as_ref()
                     .map_or_else(LatencyCounters::default, |of| of.counters)
+            },
+            bulk: ClassCounters {
+                packets: Packets::new(counters.bulk),
+                duplicated: Packets::new(counters.bulk_copies),
+                repeated: reliability.repeated,
+                late: Packets::ZERO,
+                given_up: reliability.too_late,
+                marked: Packets::new(self.waiting.marked()),
+                dropped: Packets::new(self.waiting.dropped()),
             },
             duplicates: Packets::new(counters.duplicates),
             without_number: Packets::new(counters.without_number),
@@ -157,6 +203,7 @@ impl<P: Payload> Tunnel<P> {
             counters: path.counters,
             sender: path.sender.counters(),
             mtu: path.limit.stats(),
+            leg: self.scheduler.leg(path.id),
         })
     }
 }

@@ -118,10 +118,12 @@ struct Pair {
     /// Length of the server's packets; none: what it states that all paths take.
     bytes: Option<usize>,
     too_big: Vec<Data>,
+    /// The field of what is always waiting.
+    backlog_ecn: Ecn,
 }
 
 impl Pair {
-    fn new(scheduler: &'static str, config: TunnelConfig, path: PathConfig) -> Self {
+    fn new(scheduler: &'static str, mut config: TunnelConfig, path: PathConfig) -> Self {
         let wire = |ms| Wire {
             delay: Duration::from_millis(ms),
             per_packet: Duration::from_micros(240),
@@ -138,6 +140,8 @@ impl Pair {
             carries: u64::MAX,
         };
         let build = || scheduler::build(scheduler).expect("known");
+        // what always waits answers no signal of a queue
+        config.scheduler_queue = BufferQueue::DropTail;
         Self {
             now: Instant::ZERO,
             client: Tunnel::client(config.clone(), build(), None, 1),
@@ -154,6 +158,7 @@ impl Pair {
             next: 0,
             bytes: Some(1_400),
             too_big: Vec::new(),
+            backlog_ecn: Ecn::NotEct,
         }
     }
 
@@ -200,7 +205,7 @@ impl Pair {
                 let data = Data {
                     number: self.next,
                     bytes: self.bytes.unwrap_or(inner),
-                    ecn: Ecn::NotEct,
+                    ecn: self.backlog_ecn,
                 };
                 if server.send(now, data).is_err() {
                     break;

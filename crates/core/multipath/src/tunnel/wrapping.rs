@@ -2,7 +2,7 @@
 
 use super::numbers::Numbers;
 use super::*;
-use crate::packet::{AddressId, Kind};
+use crate::packet::{AddressId, Compact, Kind};
 use crate::scheduler;
 use crate::seq::SeqNo;
 
@@ -19,6 +19,14 @@ impl Payload for Data {
     fn mark(&mut self) {}
 }
 
+/// Nothing that waits is dropped.
+fn plain() -> TunnelConfig {
+    TunnelConfig {
+        scheduler_queue: BufferQueue::DropTail,
+        ..TunnelConfig::default()
+    }
+}
+
 const LAST: u64 = (1 << 48) - 1;
 
 /// Ends whose next numbers are `before` below the wrap.
@@ -32,10 +40,34 @@ fn set(tunnel: &mut Tunnel<Data>, before: u64) {
     }
 }
 
+/// A packet as it arrives: compact ones stand for what was sent, and where data packets are full, all are compact.
+fn as_it_arrives(
+    to: &Tunnel<Data>,
+    path: PathId,
+    packet: Packet,
+    (is_compact, is_full): (bool, bool),
+) -> Packet {
+    let is_data = packet.kind.carries_data();
+    match Compact::of(&packet) {
+        Some(compact) if is_compact => {
+            let expanded = to.expand(path, compact).expect("a path with numbers");
+            assert_eq!(expanded, packet);
+            expanded
+        }
+        other => {
+            assert!(!is_full || !is_data, "{other:?} of {packet:?}");
+            packet
+        }
+    }
+}
+
 /// Two paths, 500 packets each way, the numbers of both ends wrapping after `before` packets, each
 /// `loses`th packet lost. What is delivered, at the server and at the client.
-fn run(before: u64, loses: u64) -> [Vec<u64>; 2] {
+fn run(before: u64, loses: u64, is_compact: bool) -> [Vec<u64>; 2] {
+    let is_full = is_compact && loses == 0;
     let path = |address| PathConfig {
+        // full ones have no room for options where they are compact
+        packet_size: Bytes::new(if is_full { 1_060 } else { 1_500 }),
         // what it sends in the time is enough to wrap
         controller: "bbr",
         address: AddressId(address),
@@ -43,7 +75,11 @@ fn run(before: u64, loses: u64) -> [Vec<u64>; 2] {
     };
     let build = || scheduler::build("rr").expect("known");
     let mut now = Instant::ZERO;
-    let mut client = Tunnel::client(TunnelConfig::default(), build(), None, 1);
+    let config = TunnelConfig {
+        is_compact,
+        ..plain()
+    };
+    let mut client = Tunnel::client(config.clone(), build(), None, 1);
     let mut server: Option<Tunnel<Data>> = None;
     let mut got = [Vec::new(), Vec::new()];
     let mut carried = 0;
@@ -69,7 +105,7 @@ fn run(before: u64, loses: u64) -> [Vec<u64>; 2] {
             match &mut server {
                 None => {
                     let end = ServerEnd {
-                        config: TunnelConfig::default(),
+                        config: config.clone(),
                         scheduler: build(),
                         path: path(0),
                         seed: 2,
@@ -93,7 +129,8 @@ fn run(before: u64, loses: u64) -> [Vec<u64>; 2] {
                     path.numbers.remote_window = 1 << 17;
                 }
                 Some(server) if !is_lost(&out.packet) => {
-                    server.receive(now, out.path, &out.packet, out.payload, out.ecn);
+                    let packet = as_it_arrives(server, out.path, out.packet, (is_compact, is_full));
+                    server.receive(now, out.path, &packet, out.payload, out.ecn);
                 }
                 Some(_) => {}
             }
@@ -102,7 +139,8 @@ fn run(before: u64, loses: u64) -> [Vec<u64>; 2] {
         server.on_deadline(now);
         while let Some(out) = server.poll_transmit(now) {
             if !is_lost(&out.packet) {
-                client.receive(now, out.path, &out.packet, out.payload, out.ecn);
+                let packet = as_it_arrives(&client, out.path, out.packet, (is_compact, is_full));
+                client.receive(now, out.path, &packet, out.payload, out.ecn);
             }
         }
         for (end, got) in [server, &mut client].into_iter().zip(&mut got) {
@@ -127,7 +165,10 @@ fn run(before: u64, loses: u64) -> [Vec<u64>; 2] {
 fn nothing_is_lost_or_overtaken_at_the_wrap() {
     let all: Vec<u64> = (100..600).collect();
     for before in [0, 1, 2, 5, 10, 50, 100, 200] {
-        assert_eq!(run(before, 0), [all.clone(), all.clone()], "{before}");
+        for is_compact in [false, true] {
+            let got = run(before, 0, is_compact);
+            assert_eq!(got, [all.clone(), all.clone()], "{before}");
+        }
     }
 }
 
@@ -135,12 +176,23 @@ fn nothing_is_lost_or_overtaken_at_the_wrap() {
 #[test]
 fn losses_at_the_wrap_are_as_elsewhere() {
     for loses in [2, 7, 30] {
-        let elsewhere = run(1 << 40, loses);
+        let elsewhere = run(1 << 40, loses, false);
         let delivered: usize = elsewhere.iter().map(Vec::len).sum();
         // each of the 1,000 packets goes out once
         assert_eq!(delivered as u64, 1_000 - 1_000 / loses, "{loses}");
         for before in [0, 1, 3, 20, 50, 100] {
-            assert_eq!(run(before, loses), elsewhere, "{before} {loses}");
+            assert_eq!(run(before, loses, false), elsewhere, "{before} {loses}");
+        }
+    }
+}
+
+/// With compact packets as many arrive, wherever the numbers are.
+#[test]
+fn compact_packets_are_expanded_with_losses_too() {
+    for loses in [2, 7, 30] {
+        for before in [0, 3, 50, 1 << 40] {
+            let delivered: usize = run(before, loses, true).iter().map(Vec::len).sum();
+            assert_eq!(delivered as u64, 1_000 - 1_000 / loses, "{loses} {before}");
         }
     }
 }

@@ -4,6 +4,7 @@
 //! at least one entry, and ends before the trace's duration, which is never zero: the readers and
 //! generators are the only makers. The lists are shared: a clone of a trace costs no memory.
 
+use crate::moving::Dbm;
 use rnis::{McsTable, Rnti};
 use std::sync::Arc;
 use units::{BitRate, Bits, Cqi, Decibel, Duration, Mcs, Packets, Prb};
@@ -131,6 +132,8 @@ pub struct QualitySample {
     pub cqi: Option<Cqi>,
     /// The signal-to-noise ratio that the modem gave, where it did.
     pub snr: Option<Decibel>,
+    /// The reference signal received power that it gave, where it did.
+    pub rsrp: Option<Dbm>,
     /// The network.
     pub network: Network,
 }

@@ -30,7 +30,9 @@ pub use error::TraceError;
 pub use format::{Format, UnknownFormat};
 pub use generate::{GenerateError, Kind, generate};
 pub use info::{PERCENTILES, Summary, TraceInfo, Values};
-pub use play::{CellParameters, Playback, PlaybackError, WithoutCqi, default_policy};
+pub use play::{
+    CellParameters, Playback, PlaybackError, Signal, Signals, WithoutCqi, default_policy,
+};
 pub use read::{MAX_DURATION, MAX_FILE, MAX_PACKETS_PER_TICK, MAX_RATE, ReadOptions, read};
 pub use write::write;
 

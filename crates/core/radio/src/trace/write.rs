@@ -104,12 +104,14 @@ fn brimful(trace: &Trace, content: &Content) -> String {
 /// The columns that no row fills are left out.
 fn brimful_quality(text: &mut String, quality: &Quality) {
     let snr = quality.samples.iter().any(|sample| sample.snr.is_some());
+    let rsrp = quality.samples.iter().any(|sample| sample.rsrp.is_some());
     let network = quality
         .samples
         .iter()
         .any(|sample| sample.network != Network::Unknown);
     text.push_str("time_s,cqi");
     text.push_str(if snr { ",snr_db" } else { "" });
+    text.push_str(if rsrp { ",rsrp_dbm" } else { "" });
     text.push_str(if network { ",network\n" } else { "\n" });
     for sample in quality.samples.iter() {
         text.push_str(&seconds(sample.at));
@@ -124,6 +126,11 @@ fn brimful_quality(text: &mut String, quality: &Quality) {
                     .snr
                     .map_or(String::new(), |snr| snr.get().to_string()),
             );
+        }
+        if rsrp {
+            let rsrp = sample.rsrp.map(|rsrp| rsrp.get().to_string());
+            text.push(',');
+            text.push_str(&rsrp.unwrap_or_default());
         }
         if network {
             text.push_str(match sample.network {

@@ -12,7 +12,7 @@ struct Shipped {
     seed: u64,
 }
 
-const SHIPPED: [Shipped; 7] = [
+const SHIPPED: [Shipped; 9] = [
     Shipped {
         file: "drive-lte.csv",
         kind: Kind::DriveLte,
@@ -52,6 +52,18 @@ const SHIPPED: [Shipped; 7] = [
     Shipped {
         file: "bursty.csv",
         kind: Kind::Bursty,
+        seconds: 120,
+        seed: 1,
+    },
+    Shipped {
+        file: "street-west.csv",
+        kind: Kind::StreetWest,
+        seconds: 120,
+        seed: 1,
+    },
+    Shipped {
+        file: "street-east.csv",
+        kind: Kind::StreetEast,
         seconds: 120,
         seed: 1,
     },

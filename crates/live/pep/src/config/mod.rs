@@ -8,7 +8,7 @@ mod read;
 mod unsplit;
 
 pub use daemon::config::ConfigError;
-pub use handover::{Handover, Peer};
+pub use handover::{Handover, Peer, Place};
 pub use prefix::Prefix;
 pub use unsplit::{Unsplit, UnsplitMode};
 

@@ -1,9 +1,11 @@
-//! Messages between two proxies on a Unix socket.
+//! Messages between two proxies: on a Unix socket, or on TCP, sealed.
 
+use super::secure::{self, Keys, Sealed};
+use super::stream::{Carries, Stream};
+use crate::config::Place;
 use relocation::{MAX_FRAME, Malformed, Message};
-use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::net::UnixStream;
-use std::path::Path;
+use secrecy::PublicKey;
+use std::io::{self, ErrorKind};
 use std::time::{Duration, Instant};
 
 /// Memory for a message grows by so much as its bytes come: a length alone takes none.
@@ -12,22 +14,43 @@ const PIECE: usize = 1 << 20;
 /// A conversation with another proxy.
 #[derive(Debug)]
 pub(super) struct Link {
-    stream: UnixStream,
+    stream: Stream,
+    /// None on a Unix socket, whose file says who may connect.
+    sealed: Option<Sealed>,
     timeout: Duration,
 }
 
 impl Link {
-    /// Over a stream, of whose messages each is to have gone and come within this time.
-    pub(super) fn new(stream: UnixStream, timeout: Duration) -> Self {
-        Self { stream, timeout }
+    /// Over a stream on this machine, of whose messages each is to have gone and come within this time.
+    pub(super) fn new(stream: Stream, sealed: Option<Sealed>, timeout: Duration) -> Self {
+        Self {
+            stream,
+            sealed,
+            timeout,
+        }
     }
 
-    /// With the proxy that listens there.
+    /// With the proxy that listens there; on TCP, with the one that has this key.
     ///
     /// # Errors
-    /// The system's.
-    pub(super) fn connect(path: &Path, timeout: Duration) -> io::Result<Self> {
-        UnixStream::connect(path).map(|stream| Self::new(stream, timeout))
+    /// The system's, or there is another proxy, or none.
+    pub(super) fn connect(
+        place: &Place,
+        keys: Option<(&Keys, PublicKey)>,
+        timeout: Duration,
+    ) -> io::Result<Self> {
+        let mut stream = Stream::connect(place, timeout)?;
+        let sealed = match (place, keys) {
+            (Place::Unix(_), _) => None,
+            (Place::Tcp(_), Some((keys, peer))) => Some(secure::initiate(
+                &mut stream,
+                keys,
+                peer,
+                Instant::now() + timeout,
+            )?),
+            (Place::Tcp(_), None) => return Err(io::Error::other("there is no key for it")),
+        };
+        Ok(Self::new(stream, sealed, timeout))
     }
 
     /// Sends a message.
@@ -35,8 +58,12 @@ impl Link {
     /// # Errors
     /// The conversation has ended, or the other does not read.
     pub(super) fn send(&mut self, message: &Message) -> io::Result<()> {
-        self.stream.set_write_timeout(Some(self.timeout))?;
-        self.stream.write_all(&message.encode())
+        let bytes = message.encode();
+        let until = Instant::now() + self.timeout;
+        match &mut self.sealed {
+            None => self.stream.send(&bytes, until),
+            Some(sealed) => sealed.send(&mut self.stream, &bytes, until),
+        }
     }
 
     /// The next message.
@@ -60,20 +87,10 @@ impl Link {
         Message::decode(&bytes).map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
     }
 
-    fn fill(&mut self, mut to: &mut [u8], until: Instant) -> io::Result<()> {
-        while !to.is_empty() {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(ErrorKind::TimedOut.into());
-            }
-            self.stream.set_read_timeout(Some(left))?;
-            match self.stream.read(to) {
-                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-                Ok(n) => to = &mut to[n..],
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
+    fn fill(&mut self, to: &mut [u8], until: Instant) -> io::Result<()> {
+        match &mut self.sealed {
+            None => self.stream.fill(to, until),
+            Some(sealed) => sealed.fill(&mut self.stream, to, until),
         }
-        Ok(())
     }
 }

@@ -46,15 +46,29 @@ const LEAST_BUFFER: u32 = 65_536;
 /// The least that is sent at once where the kernel is short of memory, bytes.
 const MIN_PIECE: usize = 1_024;
 
+/// What the other proxy has of a socket's queues beforehand.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Known {
+    /// All that was handed to the socket since it was first copied, bytes, if that is known: what is queued beyond that is
+    /// not.
+    pub(crate) handed_on: Option<u64>,
+    /// Of what it has received and was not read, the first bytes.
+    pub(crate) unread: usize,
+}
+
 /// A leg and what is to be relayed of it.
 #[derive(Debug)]
 pub(crate) struct Saved {
-    /// As the other proxy has it.
+    /// As the other proxy has it; in flight is all that is queued and not known, also what was not sent once.
     pub(crate) leg: Leg,
-    /// Received and not read.
+    /// Queued, bytes.
+    pub(crate) queued: usize,
+    /// Of these, not sent once.
+    pub(crate) unsent: usize,
+    /// Received and not read, bytes.
+    pub(crate) inq: usize,
+    /// Of these, what is not known.
     pub(crate) unread: Vec<u8>,
-    /// Handed to the socket and not sent once.
-    pub(crate) unsent: Vec<u8>,
 }
 
 /// Why a connection stays, as far as its socket knows before anything is changed.
@@ -70,13 +84,41 @@ pub(crate) fn refusal(socket: &OwnedFd) -> Option<Outcome> {
     }
 }
 
+/// What a connection that runs has sent and is not acknowledged; none while it has not sent all that it was given: what is
+/// to be sent while its queue is read would be taken for sent.
+///
+/// # Errors
+/// The kernel's.
+pub(crate) fn sent(socket: &OwnedFd) -> io::Result<Option<Vec<u8>>> {
+    if sys::unsent(socket)? > 0 {
+        return Ok(None);
+    }
+    if sys::unacknowledged(socket)? == 0 {
+        return Ok(Some(Vec::new()));
+    }
+    sys::set_repair(socket, true)?;
+    let read = set_int(socket, libc::SOL_TCP, TCP_REPAIR_QUEUE, SEND_QUEUE).and_then(|()| {
+        let queued = sys::unacknowledged(socket)?;
+        peek(socket, queued, MAX_SEGMENT)
+    });
+    let none = set_int(socket, libc::SOL_TCP, TCP_REPAIR_QUEUE, NO_QUEUE);
+    sys::set_repair(socket, false)?;
+    sockopt::set_socket_reuseaddr(socket, true)?;
+    none?;
+    let mut sent = read?;
+    // nothing was written meanwhile: what is queued now are the last bytes
+    let gone = sent.len().saturating_sub(sys::unacknowledged(socket)?);
+    sent.drain(..gone);
+    Ok(Some(sent))
+}
+
 /// Reads a frozen connection; it is as it was afterwards.
 ///
 /// # Errors
 /// The kernel's, or it changed again and again.
-pub(crate) fn save(socket: &OwnedFd) -> io::Result<Saved> {
+pub(crate) fn save(socket: &OwnedFd, known: Known) -> io::Result<Saved> {
     sys::set_repair(socket, true)?;
-    let saved = (0..TRIES).find_map(|_| read(socket).transpose());
+    let saved = (0..TRIES).find_map(|_| read(socket, known).transpose());
     // the kernel forgets it with repair mode
     set_int(socket, libc::SOL_TCP, TCP_REPAIR_QUEUE, NO_QUEUE)?;
     sys::set_repair(socket, false)?;
@@ -85,7 +127,7 @@ pub(crate) fn save(socket: &OwnedFd) -> io::Result<Saved> {
 }
 
 /// None if it has changed meanwhile.
-fn read(socket: &OwnedFd) -> io::Result<Option<Saved>> {
+fn read(socket: &OwnedFd, known: Known) -> io::Result<Option<Saved>> {
     let queue = |queue| set_int(socket, libc::SOL_TCP, TCP_REPAIR_QUEUE, queue);
     let number = || get_int(socket, libc::SOL_TCP, TCP_QUEUE_SEQ).map(|n| n as u32);
     let mut info = [0; 8];
@@ -102,21 +144,33 @@ fn read(socket: &OwnedFd) -> io::Result<Option<Saved>> {
     let unsent = usize::try_from(sys::unsent(socket)?).unwrap_or(usize::MAX);
     let written = number()?;
     let queued = sys::unacknowledged(socket)?;
-    let mut sent = peek(socket, queued, MAX_SEGMENT)?;
+    let handed_on = known
+        .handed_on
+        .map_or(0, |n| usize::try_from(n).unwrap_or(usize::MAX));
+    // those that stand first in the queue
+    let head = queued.saturating_sub(handed_on);
+    let mut sent = match head {
+        0 => Vec::new(),
+        _ => peek(socket, queued, MAX_SEGMENT)?,
+    };
+    let is_whole = head == 0 || sent.len() >= queued;
     let is_same = number()? == written && sys::unacknowledged(socket)? == queued;
     queue(RECV_QUEUE)?;
     let rcv_nxt = number()?;
     let inq = rustix::io::ioctl_fionread(socket)?;
     let inq = usize::try_from(inq).unwrap_or(usize::MAX);
-    let unread = peek(socket, inq, 0)?;
+    let news = inq.saturating_sub(known.unread);
+    let unread = unread(socket, known.unread, news)?;
     let window = sys::repair_window(socket)?;
-    let is_same = is_same && number()? == rcv_nxt && unread.len() == inq;
+    let is_same = is_same && number()? == rcv_nxt && unread.len() == news;
     queue(NO_QUEUE)?;
-    if !is_same || sent.len() < queued || unsent > queued {
+    if !is_same || !is_whole || unsent > queued {
         return Ok(None);
     }
-    sent.drain(..sent.len() - queued);
-    let unsent = sent.split_off(queued - unsent);
+    if head > 0 {
+        sent.drain(..sent.len() - queued);
+        sent.truncate(head);
+    }
     let address = |address: rustix::io::Result<rustix::net::SocketAddrAny>| {
         let address = SocketAddr::try_from(address?)?;
         Ok::<_, io::Error>(canonical(address))
@@ -141,8 +195,10 @@ fn read(socket: &OwnedFd) -> io::Result<Option<Saved>> {
             },
             in_flight: sent,
         },
-        unread,
+        queued,
         unsent,
+        inq,
+        unread,
     }))
 }
 
@@ -151,6 +207,27 @@ fn shown(rcv_wnd: u32, scales: Option<(u8, u8)>) -> u32 {
     let (_, ours) = scales.unwrap_or_default();
     let most = u64::from(u16::MAX) << ours.min(MAX_SCALE);
     u32::try_from(most).map_or(rcv_wnd, |most| rcv_wnd.min(most))
+}
+
+/// Of what a socket has received and was not read so many bytes, behind the first ones, which are known; it stays there.
+///
+/// # Errors
+/// The kernel's.
+pub(crate) fn unread(socket: &OwnedFd, known: usize, bytes: usize) -> io::Result<Vec<u8>> {
+    if bytes == 0 {
+        return Ok(Vec::new());
+    }
+    let set_offset = |offset| set_int(socket, libc::SOL_SOCKET, libc::SO_PEEK_OFF, offset);
+    let offset = i32::try_from(known).unwrap_or(i32::MAX);
+    if known > 0 && set_offset(offset).is_ok() {
+        let read = peek(socket, bytes, 0);
+        set_offset(-1)?;
+        return read;
+    }
+    // before Linux 6.9 a TCP socket has no offset
+    let mut read = peek(socket, known + bytes, 0)?;
+    read.drain(..known.min(read.len()));
+    Ok(read)
 }
 
 /// So many bytes of a queue, or as many as there are, with room for more of them.

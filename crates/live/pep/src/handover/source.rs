@@ -3,16 +3,28 @@
 use super::link::Link;
 use crate::config::Peer;
 use crate::daemon::Core;
-use crate::relay::{Frozen, Key, Moving, WorkerCommand};
-use relocation::{Message, Outcome, Source, SourceEvent, SourceStep};
+use crate::relay::{Copies, Frozen, Key, Moving, Phase, State, WorkerCommand};
+use relocation::{Message, Outcome, Source, SourceEvent, SourceStep, VERSION};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
 /// A worker answers within this time.
 const WORKER_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Bytes that a worker copies at once, at most, and what one socket has received.
+const COPY: usize = 4 << 20;
+/// So few bytes are sent while connections are frozen rather than ahead.
+const LITTLE: usize = 64 << 10;
+/// Nothing is read or handed on for so long at most before connections are frozen.
+const HOLD: Duration = Duration::from_millis(50);
+/// Between copies where there is little to copy and much that sockets had before is not acknowledged.
+const PAUSE: Duration = Duration::from_millis(2);
+
+const SILENT_WORKER: &str = "a worker does not answer";
 
 /// What became of a transfer.
 #[derive(Debug, Default, Serialize)]
@@ -25,6 +37,10 @@ pub(crate) struct Report {
     pub(crate) frozen_seconds: f64,
     /// Payload that went along, bytes.
     pub(crate) payload_bytes: usize,
+    /// Payload that was sent while the connections ran, bytes.
+    pub(crate) ahead_bytes: usize,
+    /// Payload that was sent while they were frozen, bytes.
+    pub(crate) rest_bytes: usize,
 }
 
 /// Connections of one worker.
@@ -34,6 +50,7 @@ type Keys = BTreeMap<usize, Vec<Key>>;
 struct Transfer<'a> {
     core: &'a Core,
     link: Link,
+    ue: IpAddr,
     side: Source,
     /// With their worker; those that could be frozen.
     frozen: Vec<(usize, Frozen)>,
@@ -55,15 +72,16 @@ pub(crate) fn hand_over(core: &Core, ue: IpAddr, peer: &Peer) -> Result<Report, 
         return Err(format!("connections of {ue} are on their way already"));
     };
     let config = core.shared.config();
-    let timeout = config
-        .handover
-        .as_ref()
-        .map_or(0, |of| of.timeout.as_nanos());
-    let link = Link::connect(&peer.address, Duration::from_nanos(timeout));
-    let link = link.map_err(|error| format!("{}: {error}", peer.address.display()))?;
+    let of = config.handover.as_ref();
+    let timeout = of.map_or(0, |of| of.timeout.as_nanos());
+    let ahead = of.map_or(0, |of| of.ahead.as_nanos());
+    let keys = stats.keys().zip(peer.public_key);
+    let link = Link::connect(&peer.address, keys, Duration::from_nanos(timeout));
+    let link = link.map_err(|error| format!("{}: {error}", peer.address))?;
     let transfer = Transfer {
         core,
         link,
+        ue,
         side: Source::default(),
         frozen: Vec::new(),
         moved: Keys::new(),
@@ -71,7 +89,7 @@ pub(crate) fn hand_over(core: &Core, ue: IpAddr, peer: &Peer) -> Result<Report, 
         report: Report::default(),
         began: Instant::now(),
     };
-    let result = transfer.run(ue);
+    let result = transfer.run(Duration::from_nanos(ahead));
     match &result {
         Ok(report) => tracing::info!(
             %ue, to = peer.name, moved = report.moved, frozen_seconds = report.frozen_seconds,
@@ -83,28 +101,44 @@ pub(crate) fn hand_over(core: &Core, ue: IpAddr, peer: &Peer) -> Result<Report, 
 }
 
 impl Transfer<'_> {
-    fn run(mut self, ue: IpAddr) -> Result<Report, String> {
+    fn run(mut self, ahead: Duration) -> Result<Report, String> {
+        let ue = self.ue;
         let flows = self.core.shared.registry.live();
         let flows = flows.iter().filter(|flow| flow.client.ip() == ue).count();
-        let flows = u32::try_from(flows).unwrap_or(u32::MAX);
-        let answer = self
-            .link
-            .send(&Message::Offer { ue, flows })
-            .and_then(|()| self.link.receive());
+        let offer = Message::Offer {
+            version: VERSION,
+            ue,
+            flows: u32::try_from(flows).unwrap_or(u32::MAX),
+        };
+        let answer = self.link.send(&offer).and_then(|()| self.link.receive());
         match answer {
             Ok(Message::Accept) => {}
             Ok(Message::Refuse(why)) => {
                 self.core.shared.handover.on_refused(why);
                 return Err(format!("the other proxy refuses: {}", why.name()));
             }
+            // one that speaks version 1 alone ends the conversation
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
+                let why = "the other proxy has ended without an answer: it may be of a version that takes no \
+                           connections that are copied ahead";
+                return Err(self.give_up(why));
+            }
             other => return Err(self.give_up(&problem(other))),
         }
-        if self.side.on(SourceEvent::Accepted) != SourceStep::Freeze {
+        if self.side.on(SourceEvent::Accepted) != SourceStep::Copy {
+            return Err(self.give_up("nothing was offered"));
+        }
+        if !ahead.is_zero()
+            && let Err(why) = self.copy(Instant::now(), ahead)
+        {
+            return Err(self.give_up(&why));
+        }
+        if self.side.on(SourceEvent::Copied) != SourceStep::Freeze {
             return Err(self.give_up("nothing was offered"));
         }
         self.began = Instant::now();
         if !self.freeze(ue) {
-            return Err(self.give_up("a worker does not answer"));
+            return Err(self.give_up(SILENT_WORKER));
         }
         if let Err(error) = self.send() {
             return Err(self.give_up(&error.to_string()));
@@ -118,24 +152,87 @@ impl Transfer<'_> {
         self.commit(&outcomes)
     }
 
+    /// Sends what connections carry while they run: until little is left or that does not become less, and then, with
+    /// nothing read or handed on any more, until nothing new comes.
+    fn copy(&mut self, began: Instant, ahead: Duration) -> Result<(), String> {
+        let mut last = usize::MAX;
+        let mut phase = Phase::First;
+        loop {
+            let copied = self.copy_once(phase)?;
+            let converges = copied.bytes > LITTLE && copied.bytes < last / 2;
+            let is_worth_it = copied.has_more || copied.before > LITTLE || converges;
+            if !is_worth_it || began.elapsed() >= ahead {
+                break;
+            }
+            if copied.bytes <= LITTLE {
+                std::thread::sleep(PAUSE);
+            }
+            last = copied.bytes;
+            phase = match began.elapsed() >= ahead / 2 {
+                true => Phase::Late,
+                false => Phase::Running,
+            };
+        }
+        let held = Instant::now();
+        loop {
+            let copied = self.copy_once(Phase::Holding)?;
+            let is_over = copied.bytes <= LITTLE && !copied.has_more;
+            if is_over || held.elapsed() >= HOLD.min(ahead) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Sends what is new of all connections.
+    fn copy_once(&mut self, phase: Phase) -> Result<Copies, String> {
+        let mut all = Copies::default();
+        for part in self.ask(|to| Moving::Copy {
+            ue: self.ue,
+            phase,
+            most: COPY,
+            to,
+        }) {
+            let part = part.ok_or(SILENT_WORKER)?;
+            all.bytes += part.bytes;
+            all.before += part.before;
+            all.has_more |= part.has_more;
+            for ahead in part.ahead {
+                let sent = self.link.send(&Message::Ahead(Box::new(ahead)));
+                sent.map_err(|error| error.to_string())?;
+            }
+        }
+        self.report.ahead_bytes += all.bytes;
+        Ok(all)
+    }
+
+    /// The answers of all workers, in their order; none of one that does not answer in time.
+    fn ask<T>(&self, what: impl Fn(Sender<T>) -> Moving) -> Vec<Option<T>> {
+        let asked = self.core.workers().iter().map(|worker| {
+            let (to, from) = channel();
+            worker.send(WorkerCommand::Moving(what(to)));
+            from
+        });
+        let asked: Vec<_> = asked.collect();
+        let answers = asked.into_iter();
+        answers
+            .map(|from| from.recv_timeout(WORKER_TIMEOUT).ok())
+            .collect()
+    }
+
     /// Of all workers; false if one does not answer in time, whose connections thaw by themselves.
     fn freeze(&mut self, ue: IpAddr) -> bool {
-        let asked: Vec<_> = self.core.workers().iter().map(|_| channel()).collect();
-        for (worker, (to, _)) in self.core.workers().iter().zip(&asked) {
-            let to: Sender<Vec<Frozen>> = to.clone();
-            worker.send(WorkerCommand::Moving(Moving::Freeze { ue, to }));
-        }
         let mut all = true;
-        for (i, (to, from)) in asked.into_iter().enumerate() {
-            drop(to);
-            let Ok(frozen) = from.recv_timeout(WORKER_TIMEOUT) else {
-                all = false;
-                continue;
-            };
-            for one in frozen {
+        let answers = self.ask(|to| Moving::Freeze { ue, to });
+        for (i, frozen) in answers.into_iter().enumerate() {
+            all &= frozen.is_some();
+            for one in frozen.into_iter().flatten() {
                 match &one.state {
                     Ok(state) => {
-                        self.report.payload_bytes += state.payload();
+                        self.report.payload_bytes += one.payload;
+                        self.report.rest_bytes += match state {
+                            State::Whole(flow) => flow.payload(),
+                            State::Rest(rest) => rest.flow.payload(),
+                        };
                         self.frozen.push((i, one));
                     }
                     Err(why) => self.stays(*why, one.ends),
@@ -155,7 +252,10 @@ impl Transfer<'_> {
         for (_, one) in &mut self.frozen {
             // what is sent is not needed here: the sockets have it
             if let Ok(state) = std::mem::replace(&mut one.state, Err(Outcome::Busy)) {
-                self.link.send(&Message::Flow(state))?;
+                self.link.send(&match state {
+                    State::Whole(flow) => Message::Flow(flow),
+                    State::Rest(rest) => Message::Rest(rest),
+                })?;
             }
         }
         let stay = self.stay.clone();
@@ -196,9 +296,11 @@ impl Transfer<'_> {
             stats.on_moved(gone.len(), frozen);
             self.report.moved = gone.len();
             self.report.frozen_seconds = frozen.as_secs_f64();
+            self.uncopy();
             return Ok(self.report);
         }
         self.command(&self.moved, Moving::Reset);
+        self.uncopy();
         stats.on_reset(gone.len());
         Err(format!(
             "the other proxy has not confirmed that it has the connections: {} were reset",
@@ -216,8 +318,16 @@ impl Transfer<'_> {
             keys.entry(worker).or_default().push(one.key);
         }
         self.command(&keys, Moving::Thaw);
+        self.uncopy();
         self.core.shared.handover.on_aborted();
         format!("{why}: all connections stay")
+    }
+
+    /// Of connections that stay nothing is kept.
+    fn uncopy(&self) {
+        for worker in self.core.workers() {
+            worker.send(WorkerCommand::Moving(Moving::Uncopy(self.ue)));
+        }
     }
 
     fn command(&self, keys: &Keys, what: impl Fn(Vec<Key>) -> Moving) {

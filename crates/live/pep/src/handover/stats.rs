@@ -1,5 +1,6 @@
 //! What is counted of connections that move.
 
+use super::secure::Keys;
 use crate::registry::lock;
 use daemon::metrics::Page;
 use relocation::Outcome;
@@ -22,6 +23,9 @@ pub(crate) struct Stats {
     aborted: AtomicU64,
     reset: AtomicU64,
     refused: Mutex<BTreeMap<Outcome, u64>>,
+    peers_refused: Mutex<BTreeMap<&'static str, u64>>,
+    /// For conversations with other machines.
+    keys: OnceLock<Keys>,
     frozen: Mutex<Frozen>,
     /// UEs whose connections are on their way, from or to here.
     under_way: Mutex<BTreeSet<IpAddr>>,
@@ -52,6 +56,8 @@ pub(crate) struct HandoverStatus {
     pub(crate) reset: u64,
     /// Connections that stayed, by reason.
     pub(crate) refused: BTreeMap<&'static str, u64>,
+    /// Conversations with other proxies that were not begun, by reason.
+    pub(crate) peers_refused: BTreeMap<&'static str, u64>,
     /// Transfers that were frozen for at most so many seconds, each with all below it; the last has no bound.
     #[serde(skip)]
     pub(crate) frozen: Vec<u64>,
@@ -77,6 +83,22 @@ impl Drop for UnderWay<'_> {
 }
 
 impl Stats {
+    /// For conversations with other machines.
+    pub(crate) fn set_keys(&self, keys: Keys) {
+        // once for each process
+        let _ = self.keys.set(keys);
+    }
+
+    /// The same.
+    pub(super) fn keys(&self) -> Option<&Keys> {
+        self.keys.get()
+    }
+
+    /// A conversation was not begun.
+    pub(super) fn on_peer_refused(&self, why: &'static str) {
+        *lock(&self.peers_refused).entry(why).or_default() += 1;
+    }
+
     /// UEs in cells of other proxies are given there.
     pub(super) fn give_arrivals(&self, to: SyncSender<(IpAddr, u32)>) {
         // once for each process
@@ -134,6 +156,7 @@ impl Stats {
             aborted: self.aborted.load(Relaxed),
             reset: self.reset.load(Relaxed),
             refused: refused.iter().map(|(why, n)| (why.name(), *n)).collect(),
+            peers_refused: lock(&self.peers_refused).clone(),
             frozen: frozen
                 .counts
                 .iter()
@@ -166,6 +189,15 @@ impl HandoverStatus {
         let name = "handover_refused_total";
         page.head(name, "counter", "Connections that stayed, by reason.");
         for (reason, value) in &self.refused {
+            page.value(name, &[("reason", reason)], *value);
+        }
+        let name = "handover_peers_refused_total";
+        page.head(
+            name,
+            "counter",
+            "Conversations with proxies that were not begun, by reason.",
+        );
+        for (reason, value) in &self.peers_refused {
             page.value(name, &[("reason", reason)], *value);
         }
         let help = "Transfers that were given up.";

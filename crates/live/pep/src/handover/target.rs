@@ -4,77 +4,16 @@ use super::link::Link;
 use super::repair;
 use crate::config::{Config, Handover, Interception};
 use crate::daemon::Core;
-use crate::error::PepError;
-use crate::privileges::User;
 use crate::relay::{Adopted, Moving, WorkerCommand};
-use daemon::Seats;
-use relocation::{Flow, Message, Outcome, Target, TargetEvent, TargetStep};
+use relocation::{
+    Ahead, Flow, Malformed, Message, OLDEST, Outcome, Rest, Streams, Target, TargetEvent,
+    TargetStep,
+};
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
-
-/// Transfers to here at a time.
-const MAX_TRANSFERS: usize = 8;
-/// Only the user that the proxy runs as may connect, and root.
-const MODE: u32 = 0o600;
-
-/// Where other proxies connect to.
-#[derive(Debug)]
-pub(crate) struct Opened(UnixListener);
-
-/// Opens the socket, in the place of one that may be there.
-///
-/// # Errors
-/// The system's.
-pub(crate) fn open(config: &Config, user: Option<&User>) -> Result<Option<Opened>, PepError> {
-    let Some(path) = config.handover.as_ref().and_then(|of| of.listen.as_ref()) else {
-        return Ok(None);
-    };
-    let bind = || {
-        if let Some(folder) = path.parent().filter(|folder| !folder.exists()) {
-            std::fs::create_dir_all(folder)?;
-            user.map_or(Ok(()), |user| user.own(folder))?;
-        }
-        let _ = std::fs::remove_file(path);
-        let listener = UnixListener::bind(path)?;
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(MODE))?;
-        user.map_or(Ok(()), |user| user.own(path))?;
-        Ok(Opened(listener))
-    };
-    bind().map(Some).map_err(|error: std::io::Error| {
-        let what = format!("[handover]: cannot listen at {}", path.display());
-        PepError::system(what, error)
-    })
-}
-
-/// Takes connections over until the process ends.
-pub(crate) fn serve(core: &Arc<Core>, listener: &Opened) {
-    let seats = Seats::new(MAX_TRANSFERS);
-    for stream in listener.0.incoming() {
-        let Ok(stream) = stream else {
-            // no descriptor, for example
-            std::thread::sleep(Duration::from_millis(100));
-            continue;
-        };
-        let Some(seat) = seats.take() else {
-            continue;
-        };
-        let core = Arc::clone(core);
-        let thread = std::thread::Builder::new().name("taking-over".to_owned());
-        let spawned = thread.spawn(move || {
-            let _seat = seat;
-            take_over(&core, stream);
-        });
-        if let Err(error) = spawned {
-            tracing::warn!(%error, "no thread to take connections over");
-        }
-    }
-}
 
 /// A transfer to here.
 struct Transfer<'a> {
@@ -84,16 +23,29 @@ struct Transfer<'a> {
     ue: IpAddr,
     outcomes: Vec<Outcome>,
     restored: Vec<Adopted>,
+    /// What came ahead.
+    streams: Streams,
     stay: Vec<(SocketAddr, SocketAddr)>,
 }
 
-fn take_over(core: &Core, stream: UnixStream) {
+/// A frozen connection that has come.
+enum Come {
+    Whole(Box<Flow>),
+    Rest(Box<Rest>),
+}
+
+/// Takes over what a proxy hands over that may.
+pub(super) fn take_over(core: &Core, mut link: Link) {
     let config = core.shared.config();
     let Some(of) = &config.handover else { return };
-    let timeout = Duration::from_nanos(of.timeout.as_nanos());
-    let mut link = Link::new(stream, timeout);
-    let Ok(Message::Offer { ue, flows }) = link.receive() else {
-        return;
+    let (version, ue, flows) = match link.receive() {
+        Ok(Message::Offer { version, ue, flows }) => (version, ue, flows),
+        Err(error) if is_of_another_version(&error) => {
+            core.shared.handover.on_refused(Outcome::Version);
+            let _ = link.send(&Message::Refuse(Outcome::Version));
+            return;
+        }
+        _ => return,
     };
     let ue = ue.to_canonical();
     let under_way = core.shared.handover.begin(ue);
@@ -111,6 +63,7 @@ fn take_over(core: &Core, stream: UnixStream) {
         ue,
         outcomes: Vec::new(),
         restored: Vec::new(),
+        streams: Streams::default(),
         stay: Vec::new(),
         config: Arc::clone(&config),
     };
@@ -119,9 +72,13 @@ fn take_over(core: &Core, stream: UnixStream) {
     loop {
         let sent = match transfer.side.on(event) {
             TargetStep::Accept => link.send(&Message::Accept),
+            // it was, as it came
+            TargetStep::Keep => Ok(()),
             TargetStep::Restore => {
-                if let Some(flow) = flow.take() {
-                    transfer.restore(flow);
+                match flow.take() {
+                    Some(Come::Whole(flow)) => transfer.restore(flow, None),
+                    Some(Come::Rest(rest)) => transfer.complete(*rest),
+                    None => {}
                 }
                 Ok(())
             }
@@ -141,8 +98,19 @@ fn take_over(core: &Core, stream: UnixStream) {
             TargetStep::End => return,
         };
         event = match sent.and_then(|()| link.receive()) {
+            Ok(Message::Ahead(ahead)) if version > OLDEST => match transfer.keep(*ahead) {
+                Ok(()) => TargetEvent::Ahead,
+                Err(error) => {
+                    tracing::warn!(%ue, %error, "what came ahead cannot be");
+                    TargetEvent::Lost
+                }
+            },
+            Ok(Message::Rest(rest)) if version > OLDEST => {
+                flow = Some(Come::Rest(rest));
+                TargetEvent::Flow
+            }
             Ok(Message::Flow(one)) => {
-                flow = Some(one);
+                flow = Some(Come::Whole(one));
                 TargetEvent::Flow
             }
             Ok(Message::End { stay }) => {
@@ -153,6 +121,11 @@ fn take_over(core: &Core, stream: UnixStream) {
             Ok(_) | Err(_) => TargetEvent::Lost,
         };
     }
+}
+
+fn is_of_another_version(error: &std::io::Error) -> bool {
+    let cause = error.get_ref().and_then(|e| e.downcast_ref::<Malformed>());
+    cause == Some(&Malformed::Version)
 }
 
 /// Why nothing of this UE is taken.
@@ -173,17 +146,54 @@ fn refusal(core: &Core, config: &Config, ue: IpAddr, flows: usize) -> Option<Out
 }
 
 impl Transfer<'_> {
-    fn restore(&mut self, flow: Box<Flow>) {
+    fn most(&self) -> usize {
+        usize::try_from(self.config.limits.memory_per_ue.get()).unwrap_or(usize::MAX)
+    }
+
+    /// Keeps what has come of a connection that still runs.
+    fn keep(&mut self, ahead: Ahead) -> Result<(), Malformed> {
+        if ahead.client.ip() != self.ue {
+            return Err(Malformed::Value);
+        }
+        let most = self.most();
+        self.streams
+            .take(ahead, most, self.config.limits.connections_per_ue)
+    }
+
+    /// Restores a connection of which bytes have come ahead.
+    fn complete(&mut self, rest: Rest) {
+        let learnt = edge::Learnt::decode(&rest.learnt);
+        match self.streams.complete(rest) {
+            Ok(flow) => self.restore(Box::new(flow), learnt),
+            Err(outcome) => self.on_outcome(outcome),
+        }
+    }
+
+    fn on_outcome(&mut self, outcome: Outcome) {
+        if outcome != Outcome::Moved {
+            self.core.shared.handover.on_refused(outcome);
+        }
+        self.outcomes.push(outcome);
+    }
+
+    fn restore(&mut self, flow: Box<Flow>, learnt: Option<edge::Learnt>) {
+        self.streams.forget(flow.client, flow.server);
+        let held = self.payload() + self.streams.held();
         let outcome = if flow.client.ip() != self.ue {
             Outcome::ForeignUe
-        } else if self.payload() + flow.payload() > self.config.limits.memory_per_ue.get() as usize
+        } else if held + flow.payload() > self.most()
             || self.outcomes.len() >= self.config.limits.connections_per_ue
         {
             Outcome::NoRoom
         } else {
             match self.sockets(&flow) {
                 Ok((ran, wan)) => {
-                    self.restored.push(Adopted { flow, ran, wan });
+                    self.restored.push(Adopted {
+                        flow,
+                        learnt,
+                        ran,
+                        wan,
+                    });
                     Outcome::Moved
                 }
                 Err(error) => {
@@ -195,10 +205,7 @@ impl Transfer<'_> {
                 }
             }
         };
-        if outcome != Outcome::Moved {
-            self.core.shared.handover.on_refused(outcome);
-        }
-        self.outcomes.push(outcome);
+        self.on_outcome(outcome);
     }
 
     fn payload(&self) -> usize {

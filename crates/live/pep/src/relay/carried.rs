@@ -2,48 +2,46 @@
 //! on before anything that is read here.
 
 use super::connection::Side;
-use super::direction::{End, Means, Moved};
+use super::direction::{End, Means, Moved, TURN};
 use crate::registry::UeCounters;
+use relocation::Pieces;
 use rustix::io::{Errno, Result};
 use rustix::net::{SendFlags, send};
 use std::os::fd::OwnedFd;
-
-/// Bytes that are handed on in one turn.
-const TURN: usize = 1 << 20;
 
 /// Payload that waits in memory, in the direction of each side.
 #[derive(Debug, Default)]
 pub(super) struct Carried {
     /// Towards the UE, and towards the server; none where there is nothing, as for most connections.
-    waiting: Option<Box<[Waiting; 2]>>,
-}
-
-#[derive(Debug, Default)]
-struct Waiting {
-    bytes: Vec<u8>,
-    /// Of these, handed on.
-    done: usize,
+    waiting: Option<Box<[Pieces; 2]>>,
 }
 
 impl Carried {
     /// Towards the UE, and towards the server.
-    pub(super) fn new(down: Vec<u8>, up: Vec<u8>) -> Self {
+    pub(super) fn new(down: Pieces, up: Pieces) -> Self {
         Self {
-            waiting: Some(Box::new([down, up].map(|bytes| Waiting { bytes, done: 0 }))),
+            waiting: Some(Box::new([down, up])),
         }
     }
 
-    /// What is left towards a side.
-    pub(super) fn left(&self, towards: Side) -> &[u8] {
-        self.waiting.as_ref().map_or(&[], |waiting| {
-            let waiting = &waiting[towards as usize];
-            &waiting.bytes[waiting.done..]
+    /// What is left towards a side, if anything ever was.
+    pub(super) fn left(&self, towards: Side) -> Option<&Pieces> {
+        let both = self.waiting.as_ref()?;
+        Some(&both[towards as usize])
+    }
+
+    /// Takes what is left towards a side.
+    pub(super) fn take(&mut self, towards: Side) -> Pieces {
+        let left = self.waiting.as_mut();
+        left.map_or_else(Pieces::default, |both| {
+            std::mem::take(&mut both[towards as usize])
         })
     }
 
     /// All that is left, bytes.
     pub(super) fn len(&self) -> usize {
-        self.left(Side::Ran).len() + self.left(Side::Wan).len()
+        let all = self.waiting.iter().flat_map(|both| both.iter());
+        all.map(Pieces::len).sum()
     }
 
     /// Hands on what the socket has room for; none if there is nothing to be handed on.
@@ -54,31 +52,29 @@ impl Carried {
         towards: Side,
         to: &mut End<'_, OwnedFd>,
     ) -> Result<Option<Moved>> {
-        let left = self.left(towards);
-        if left.is_empty() {
-            if self.len() == 0 {
-                self.waiting = None;
-            }
+        let Some(both) = &mut self.waiting else {
+            return Ok(None);
+        };
+        if both.iter().all(Pieces::is_empty) {
+            self.waiting = None;
             return Ok(None);
         }
-        if !to.ready.can_write {
-            return Ok(Some(Moved::default()));
+        let left = &mut both[towards as usize];
+        if left.is_empty() {
+            return Ok(None);
         }
-        let most = left.len().min(TURN);
-        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-        let written = match send(to.socket, &left[..most], flags) {
-            Ok(n) => n,
-            Err(Errno::AGAIN) => {
-                to.ready.can_write = false;
-                0
-            }
-            Err(error) => return Err(error),
-        };
-        if let Some(both) = &mut self.waiting {
-            let waiting = &mut both[towards as usize];
-            waiting.done += written;
-            if waiting.done == waiting.bytes.len() {
-                *waiting = Waiting::default();
+        let mut written = 0;
+        while to.ready.can_write && written < TURN && !left.is_empty() {
+            let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+            match send(to.socket, left.at(0), flags) {
+                Ok(n) => {
+                    left.give_up(n);
+                    written += n;
+                }
+                Err(Errno::AGAIN) => to.ready.can_write = false,
+                // the next turn meets it again
+                Err(_) if written > 0 => break,
+                Err(error) => return Err(error),
             }
         }
         means.registry.account(ue, written, 0);

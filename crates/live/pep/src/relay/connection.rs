@@ -1,17 +1,18 @@
 //! A relayed connection: two directions, and how it begins and ends.
 
+mod moving;
 mod windows;
 
 use super::carried::Carried;
 use super::closing::{Closing, Left};
 use super::credit;
 use super::direction::{Direction, End, Means, Moved, Readiness};
-use super::pipe::{Pipe, PipePool};
+use super::pipe::PipePool;
+use super::tap::Store;
 use super::upstream::Upstream;
 use crate::config::Limits;
 use crate::counters::Counters;
 use crate::flow::Flow;
-use relocation::Outcome;
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 use rustix::net::sockopt;
@@ -80,8 +81,8 @@ pub(super) struct Connection {
     is_established: bool,
     ran: Readiness,
     wan: Readiness,
-    down: Direction<Pipe>,
-    up: Direction<Pipe>,
+    down: Direction<Store>,
+    up: Direction<Store>,
     /// The last byte, or the beginning; of one that closes, the last that was acknowledged.
     active_at: Instant,
     rtt_at: Instant,
@@ -352,51 +353,6 @@ impl Connection {
         self.down.abandon(means, &ue);
         self.up.abandon(means, &ue);
         means.registry.account(&ue, self.carried.len(), 0);
-    }
-
-    /// Whether another proxy could go on with it.
-    ///
-    /// # Errors
-    /// Why not.
-    pub(super) fn movable(&self) -> Result<(), Outcome> {
-        let directions = [&self.down, &self.up];
-        let has_ended = directions.iter().any(|direction| direction.has_ended());
-        if !self.is_established || self.is_closing() || has_ended {
-            return Err(Outcome::HalfClosed);
-        }
-        let is_urgent = self.ran.is_urgent || self.wan.is_urgent;
-        if is_urgent || directions.iter().any(|direction| direction.is_urgent()) {
-            return Err(Outcome::Urgent);
-        }
-        if self.is_frozen {
-            return Err(Outcome::Busy);
-        }
-        Ok(())
-    }
-
-    /// What waits in the pipes towards the UE and towards the server; it stays there.
-    pub(super) fn piped(&self) -> [rustix::io::Result<Vec<u8>>; 2] {
-        [&self.down, &self.up].map(|direction| match direction.pipe() {
-            Some(pipe) => pipe.copy(),
-            None => Ok(Vec::new()),
-        })
-    }
-
-    /// It begins with what another proxy had.
-    pub(super) fn begin_adopted(&mut self, carried: Carried) {
-        self.is_established = true;
-        self.carried = carried;
-        // its SYN did not come this way: nothing is known of whether events were missed
-        self.go_on(self.active_at);
-    }
-
-    /// It goes on where nobody has looked for a while.
-    pub(super) fn go_on(&mut self, now: Instant) {
-        self.active_at = now;
-        for ready in [&mut self.ran, &mut self.wan] {
-            ready.can_read = true;
-            ready.can_write = true;
-        }
     }
 }
 

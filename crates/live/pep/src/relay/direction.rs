@@ -55,8 +55,14 @@ pub(super) trait Socket {
 
 /// What holds payload.
 pub(super) trait Holds {
-    /// Bytes inside.
+    /// Bytes inside that are not handed on.
     fn held(&self) -> usize;
+    /// It stays where it is although it holds nothing.
+    fn is_kept(&self) -> bool {
+        false
+    }
+    /// A byte goes from socket to socket without it.
+    fn on_bypassed(&mut self) {}
 }
 
 /// Payload on its way between two sockets `S`.
@@ -207,6 +213,11 @@ impl<B: Holds> Direction<B> {
         self.pipe.as_ref()
     }
 
+    /// The same, which another can take the place of that holds as much.
+    pub(super) fn pipe_mut(&mut self) -> &mut Option<B> {
+        &mut self.pipe
+    }
+
     fn piped(&self) -> usize {
         self.pipe.as_ref().map_or(0, B::held)
     }
@@ -227,8 +238,9 @@ impl<B: Holds> Direction<B> {
         let result = self.shift(means, ue, from, to, &mut moved);
         means.registry.account(ue, before, self.held());
         means.registry.on_read(ue, means.limits, moved.read);
-        if self.piped() == 0
-            && let Some(pipe) = self.pipe.take()
+        if let Some(pipe) = self
+            .pipe
+            .take_if(|pipe| pipe.held() == 0 && !pipe.is_kept())
         {
             means.pipes.give_back(pipe);
         }
@@ -430,6 +442,7 @@ impl<B: Holds> Direction<B> {
             Ok(n) => {
                 from.ready.is_urgent = false;
                 self.urgent = Some(byte[0]);
+                self.pipe.iter_mut().for_each(B::on_bypassed);
                 Ok(n)
             }
             Err(Errno::AGAIN) => {

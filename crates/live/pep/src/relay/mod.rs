@@ -18,12 +18,13 @@ mod moving;
 mod notices;
 mod pipe;
 mod slab;
+mod tap;
 mod upstream;
 mod worker;
 
 pub(crate) use command::{Waker, WorkerCommand, WorkerHandle};
 pub(crate) use credit::is_permitted as can_show_windows_at_once;
-pub(crate) use moving::{Adopted, Frozen, Moving};
+pub(crate) use moving::{Adopted, Copies, Frozen, Moving, Phase, State};
 pub(crate) use notices::Channel;
 pub(crate) use pipe::IDLE_PIPES;
 pub(crate) use slab::Key;

@@ -3,7 +3,7 @@
 //! A pipe is two descriptors, so a connection has one only while data waits; the others lie in a
 //! pool.
 
-use super::direction::{Buffer, Buffers, COPY, Filled, Holds, Passed, Socket};
+use super::direction::{Buffer, COPY, Filled, Holds, Passed, Socket};
 use crate::sys;
 use rustix::io::{Errno, Result, ioctl_fionread};
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
@@ -160,21 +160,21 @@ impl PipePool {
     }
 }
 
-impl Buffers for PipePool {
-    type Buffer = Pipe;
-
-    fn take(&mut self) -> Result<Pipe> {
+impl PipePool {
+    /// An empty one.
+    pub(super) fn take_pipe(&mut self) -> Result<Pipe> {
         self.idle.pop().map_or_else(|| Pipe::new(self.capacity), Ok)
     }
 
     /// One that holds data is closed.
-    fn give_back(&mut self, pipe: Pipe) {
+    pub(super) fn give_back_pipe(&mut self, pipe: Pipe) {
         if pipe.held == 0 && self.idle.len() < IDLE_PIPES {
             self.idle.push(pipe);
         }
     }
 
-    fn capacity(&self) -> usize {
+    /// Bytes that one holds.
+    pub(super) fn pipe_capacity(&self) -> usize {
         self.capacity
     }
 }
@@ -224,7 +224,7 @@ mod tests {
             socket.set_nonblocking(true).expect("nonblocking");
         }
         let mut pool = PipePool::new(65_536);
-        let mut pipe = pool.take().expect("a pipe");
+        let mut pipe = pool.take_pipe().expect("a pipe");
         assert_eq!(pipe.fill(&from, 100), Ok(Filled::Nothing));
         near.write_all(b"hello").expect("written");
         assert_eq!(pipe.fill(&from, 65_536), Ok(Filled::All(5)));
@@ -244,7 +244,7 @@ mod tests {
             socket.set_nonblocking(true).expect("nonblocking");
         }
         // the smallest that there is
-        let mut pipe = PipePool::new(1).take().expect("a pipe");
+        let mut pipe = PipePool::new(1).take_pipe().expect("a pipe");
         assert_eq!(
             pipe.pass(&from, &to, 9),
             Ok(Passed::nothing(Filled::Nothing))
@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn a_copy_leaves_what_is_there() {
         let (mut near, from) = UnixStream::pair().expect("a pair");
-        let mut pipe = PipePool::new(65_536).take().expect("a pipe");
+        let mut pipe = PipePool::new(65_536).take_pipe().expect("a pipe");
         assert_eq!(pipe.copy(), Ok(Vec::new()));
         for word in [&b"hello "[..], b"world"] {
             near.write_all(word).expect("written");
@@ -299,12 +299,12 @@ mod tests {
         let (mut near, from) = UnixStream::pair().expect("a pair");
         near.write_all(b"x").expect("written");
         let mut pool = PipePool::new(4_096);
-        let mut pipe = pool.take().expect("a pipe");
+        let mut pipe = pool.take_pipe().expect("a pipe");
         pipe.fill(&from, 10).expect("filled");
-        pool.give_back(pipe);
+        pool.give_back_pipe(pipe);
         assert!(pool.idle.is_empty());
-        let pipe = pool.take().expect("a pipe");
-        pool.give_back(pipe);
+        let pipe = pool.take_pipe().expect("a pipe");
+        pool.give_back_pipe(pipe);
         assert_eq!(pool.idle.len(), 1);
     }
 }

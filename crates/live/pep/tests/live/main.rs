@@ -8,6 +8,7 @@
 mod support;
 use support::capture;
 
+mod apart;
 mod closed;
 mod control;
 mod dashboard;
@@ -59,6 +60,7 @@ fn tests() -> Vec<Test> {
         kernel::TESTS,
         peers::TESTS,
         moving::TESTS,
+        apart::TESTS,
     ]
     .concat()
 }

@@ -6,7 +6,7 @@ use crate::support::radio::{Radio, wide_open};
 use crate::support::traffic::{accept, connect, listen};
 use crate::support::two::Two;
 use crate::support::{client, server};
-use relocation::Message;
+use relocation::{Ahead, Message, Outcome, Towards};
 use rnis::CellId;
 use rustix::process::Signal;
 use serde_json::Value;
@@ -21,6 +21,10 @@ use testing::{assert_pattern, pattern, wait_until};
 
 pub const TESTS: &[Test] = &[
     ("ten_transfers_lose_no_byte", ten_transfers_lose_no_byte),
+    (
+        "ten_transfers_of_which_nothing_goes_ahead",
+        ten_transfers_of_which_nothing_goes_ahead,
+    ),
     (
         "ten_transfers_without_timestamps_and_scales",
         ten_transfers_without_timestamps_and_scales,
@@ -120,10 +124,12 @@ impl Transfer {
     }
 }
 
-fn ten_transfers(two: &Two, is_ipv6: bool) {
+fn ten_transfers(two: &Two, is_ipv6: bool, more: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let at = [folder.path().join("first"), folder.path().join("second")];
-    let daemons = [0, 1].map(|i| two.proxy(i, &at[i], &at[1 - i], UNHURRIED));
+    let is_at_once = more.contains("ahead");
+    let more = format!("{UNHURRIED}\n{more}");
+    let daemons = [0, 1].map(|i| two.proxy(i, &at[i], &at[1 - i], &more));
     let address = SocketAddr::new(server(is_ipv6), 5_201);
     let listener = listen(&two.server, address);
     let pair = || {
@@ -142,6 +148,9 @@ fn ten_transfers(two: &Two, is_ipv6: bool) {
         let report = hand_over(from, is_ipv6);
         assert_eq!(report["moved"], 2, "{report}");
         assert_eq!(report["stay"], serde_json::json!({}));
+        let bytes = |name: &str| report[name].as_u64().expect("a number");
+        assert!(bytes("ahead_bytes") + bytes("rest_bytes") >= bytes("payload_bytes"));
+        assert!(bytes("ahead_bytes") == 0 || !is_at_once, "{report}");
         two.route((n + 1) % 2);
         assert_eq!(to.status()["connections"], 2);
     }
@@ -163,8 +172,16 @@ fn ten_transfers_lose_no_byte() {
     };
     for is_ipv6 in [false, true] {
         two.route(0);
-        ten_transfers(&two, is_ipv6);
+        ten_transfers(&two, is_ipv6, "");
     }
+}
+
+/// As a source of version 1 does.
+fn ten_transfers_of_which_nothing_goes_ahead() {
+    let Some(two) = Two::try_new("ten_transfers_of_which_nothing_goes_ahead") else {
+        return;
+    };
+    ten_transfers(&two, false, "ahead = \"none\"");
 }
 
 fn ten_transfers_without_timestamps_and_scales() {
@@ -174,7 +191,7 @@ fn ten_transfers_without_timestamps_and_scales() {
     for host in [&two.client, &two.server] {
         host.sh("sysctl -qw net.ipv4.tcp_timestamps=0 net.ipv4.tcp_window_scaling=0");
     }
-    ten_transfers(&two, false);
+    ten_transfers(&two, false, "");
 }
 
 fn what_is_half_closed_stays_and_goes_on() {
@@ -264,10 +281,10 @@ fn what_waits_for_a_reader_moves_too() {
     for n in 0..3 {
         let report = hand_over(&daemons[n % 2], false);
         assert_eq!(report["moved"], 1, "{report}");
-        assert!(
-            report["payload_bytes"].as_u64() > Some(1_000_000),
-            "{report}"
-        );
+        let bytes = |name: &str| report[name].as_u64().expect("a number");
+        assert!(bytes("payload_bytes") > 1_000_000, "{report}");
+        // what a socket had before it was copied is as much as it may have unsent, and in flight
+        assert!(bytes("ahead_bytes") > bytes("rest_bytes") / 4, "{report}");
         two.route((n + 1) % 2);
     }
     let receivers = [near, far].map(|mut stream| {
@@ -289,11 +306,16 @@ fn what_waits_for_a_reader_moves_too() {
         .for_each(|s| s.join().expect("no reset"));
 }
 
-/// The messages of a transfer of one connection, by whether they go to the target.
-const MESSAGES: [(&str, bool); 7] = [
+/// The messages of a transfer of one connection on which nothing waits, by whether they go to the target.
+const MESSAGES: [(&str, bool); 11] = [
     ("Offer", true),
     ("Accept", false),
-    ("Flow", true),
+    // of each direction one as it runs, and one as nothing is read any more
+    ("Ahead", true),
+    ("Ahead", true),
+    ("Ahead", true),
+    ("Ahead", true),
+    ("Rest", true),
     ("End", true),
     ("Ready", false),
     ("Commit", true),
@@ -385,11 +407,11 @@ fn a_proxy_that_dies_in_a_transfer_leaves_no_connection_hanging() {
                 wait_until("the transfer can begin", || path("between").exists());
                 let moved = pep::move_connections(&socket, client(false), "other");
                 passing.join().expect("no panic");
-                let is_through = number == 6 && dies == 1;
+                let is_through = number == 10 && dies == 1;
                 assert_eq!(moved.is_ok(), is_through, "{moved:?}");
             });
             // a proxy that has got Ready cannot know how far the other has come
-            let is_committed = number >= 5 - dies;
+            let is_committed = number >= 9 - dies;
             match (dies, is_committed) {
                 // the second has it; or the kernel of the first, whose sockets were not silent yet, has reset it
                 (0, true) => {
@@ -471,20 +493,53 @@ fn a_transfer_that_is_refused_changes_nothing() {
     let second = two.proxy(1, &at[1], &at[0], more);
     let mut more = connect(&two.client, address).expect("connected");
     let (mut more_far, _) = accept(&listener);
+    echo(&mut more, &mut more_far).expect("it is relayed");
     assert!(error("other").contains("no_room"));
     // what is no message ends a conversation and nothing else
     let mut garbage = UnixStream::connect(&at[1]).expect("it listens");
     garbage.write_all(&[0, 0, 0, 1, 77]).expect("sent");
     assert_eq!(garbage.read(&mut [0]).expect("the end"), 0);
-    let offer = Message::Offer {
-        ue: [192, 0, 2, 1].into(),
-        flows: 1,
-    };
-    let mut foreign = UnixStream::connect(&at[1]).expect("it listens");
-    foreign.write_all(&offer.encode()).expect("sent");
-    let answer = take(&mut foreign).expect("an answer");
-    let refused = Message::Refuse(relocation::Outcome::ForeignUe);
-    assert_eq!(Message::decode(&answer[4..]), Ok(refused));
+    let later = relocation::VERSION + 1;
+    for (version, why) in [
+        (relocation::OLDEST, Outcome::ForeignUe),
+        (relocation::VERSION, Outcome::ForeignUe),
+        (later, Outcome::Version),
+    ] {
+        let offer = Message::Offer {
+            version,
+            ue: [192, 0, 2, 1].into(),
+            flows: 1,
+        };
+        let mut foreign = UnixStream::connect(&at[1]).expect("it listens");
+        foreign.write_all(&offer.encode()).expect("sent");
+        let answer = take(&mut foreign).expect("an answer");
+        assert_eq!(Message::decode(&answer[4..]), Ok(Message::Refuse(why)));
+    }
+    // what comes ahead and does not follow ends the conversation
+    let mut ahead = UnixStream::connect(&at[1]).expect("it listens");
+    let ends = [client(false), server(false)].map(|ip| SocketAddr::new(ip, 5));
+    let messages = [
+        Message::Offer {
+            version: relocation::VERSION,
+            ue: client(false),
+            flows: 1,
+        },
+        Message::Ahead(Box::new(Ahead {
+            client: ends[0],
+            server: ends[1],
+            towards: Towards::Ue,
+            at: 1,
+            acknowledged: 0,
+            bytes: vec![1; 10],
+        })),
+    ];
+    for message in messages {
+        ahead.write_all(&message.encode()).expect("sent");
+    }
+    for expected in [Message::Accept, Message::Abort] {
+        let answer = take(&mut ahead).expect("an answer");
+        assert_eq!(Message::decode(&answer[4..]), Ok(expected));
+    }
     echo(&mut near, &mut far).expect("it goes on");
     echo(&mut more, &mut more_far).expect("it goes on");
     assert_eq!(second.status()["handover"]["adopted"], 0);

@@ -73,6 +73,17 @@ impl Two {
         two
     }
 
+    /// Joins both proxies: 10.77.0.1 and 10.77.0.2.
+    pub fn join(&self) {
+        let [first, second] = &self.proxies;
+        first.sh(&format!(
+            "ip link add peer0 type veth peer name peer0 netns {}\n\
+             ip addr add 10.77.0.1/24 dev peer0; ip link set peer0 up",
+            second.pid()
+        ));
+        second.sh("ip addr add 10.77.0.2/24 dev peer0; ip link set peer0 up");
+    }
+
     /// Packets of both ends take this proxy from now on.
     pub fn route(&self, proxy: usize) {
         let n = proxy + 1;

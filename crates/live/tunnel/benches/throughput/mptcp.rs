@@ -2,11 +2,12 @@
 //!
 //! The server signals its address at the second wire, to which the client then opens a second subflow (RFC 8684 3.4.1).
 
+use crate::pairs::{Pair, WIRE_MBPS, watch};
+use crate::repeat;
 use crate::support::{Hosts, Namespace};
-use crate::{Pair, WIRE_MBPS, watch};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, ipproto, listen};
 use rustix::net::{socket_with, sockopt};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 
@@ -19,15 +20,30 @@ fn socket() -> io::Result<OwnedFd> {
     Ok(socket_with(family, SocketType::STREAM, flags, protocol)?)
 }
 
-/// What is missing, if it cannot be measured here.
-pub fn missing() -> Option<String> {
-    socket()
-        .err()
-        .map(|error| format!("this kernel has no MPTCP: {error}"))
+/// All rows whose names are selected.
+pub fn measure(is_selected: impl Fn(&str) -> bool) -> Vec<(String, Vec<Pair>)> {
+    let rows = [("cubic", false), ("bbr", false), ("cubic", true)];
+    let rows = rows.map(|(controller, is_cut)| {
+        let cut = if is_cut { ", the first wire cut" } else { "" };
+        (
+            format!("MPTCP of the kernel, {controller}{cut}"),
+            controller,
+            is_cut,
+        )
+    });
+    let mut measured = Vec::new();
+    for (name, controller, is_cut) in rows {
+        match socket() {
+            _ if !is_selected(&name) => {}
+            Ok(_) => measured.push((name, repeat(|| pair(controller, is_cut)))),
+            Err(error) => eprintln!("without {name}: this kernel has none: {error}"),
+        }
+    }
+    measured
 }
 
 /// One connection from the server to the client, with the congestion control of that name on each subflow.
-pub fn pair(controller: &str, is_cut: bool) -> Pair {
+fn pair(controller: &str, is_cut: bool) -> Pair {
     let hosts = Hosts::new();
     hosts.shape("a", WIRE_MBPS);
     hosts.shape("b", WIRE_MBPS);
@@ -61,22 +77,24 @@ pub fn pair(controller: &str, is_cut: bool) -> Pair {
         connect(&fd, &address)?;
         Ok(fd.into())
     });
-    let stream = stream.expect("connected");
+    let mut stream = stream.expect("connected");
     testing::wait_until("the second subflow", || {
-        received(&hosts.client)[1] > 10_000.0
+        received(&hosts.client)[1][0] > 10_000.0
     });
-    let pair = watch(&hosts, stream, || received(&hosts.client), is_cut);
+    let mut buffer = vec![0; 1 << 20];
+    let mut read = || stream.read(&mut buffer).expect("bytes keep coming") as u64;
+    let watched = watch(&hosts, &mut read, || received(&hosts.client), is_cut);
+    drop(stream);
     drop(sender);
-    pair
+    watched.pair()
 }
 
-/// Bytes that have come in by each wire.
-fn received(host: &Namespace) -> [f64; 2] {
+/// Bytes and packets that have come in by each wire.
+fn received(host: &Namespace) -> [[f64; 2]; 2] {
     ["a", "b"].map(|wire| {
         let text = host.sh(&format!("ip -s -j link show dev {wire}"));
         let shown: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-        shown[0]["stats64"]["rx"]["bytes"]
-            .as_f64()
-            .expect("a number")
+        let counts = &shown[0]["stats64"]["rx"];
+        ["bytes", "packets"].map(|of| counts[of].as_f64().expect("a number"))
     })
 }

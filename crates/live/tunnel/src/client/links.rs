@@ -5,7 +5,7 @@ use crate::config::PathConfig;
 use crate::inner::Inner;
 use crate::link::{Link, Way};
 use crate::poller::{Poller, Token};
-use crate::random::System;
+use keys::System;
 use multipath::client::{ClientPathId, SendFault};
 use multipath::packet::AddressId;
 use multipath::tunnel::Transmit;
@@ -103,8 +103,8 @@ impl LivePath {
             if secrecy.unanswered_inits() == SILENT_INITS {
                 tracing::warn!(
                     path = self.config.name,
-                    "no answer to the handshake: server-key, the client's public-key there, key-file and \
-                     encryption must match"
+                    "no answer to the handshake: server-key, the client's public-key there, key-file, \
+                     encryption and the version must match"
                 );
             }
         }

@@ -16,8 +16,10 @@ use crate::config::{Config, End, PathConfig};
 use crate::error::TunnelError;
 use crate::inner::Inner;
 use crate::inside::Inside;
+use crate::limits;
 use crate::link::{Incoming, Link, Way};
 use crate::packet_thread::{Change, FIRST, Outside};
+use crate::pieces::Delivery;
 use crate::poller::{Poller, Token};
 #[cfg(feature = "edge")]
 use crate::radio::UeState;
@@ -26,7 +28,7 @@ use crate::sealing::{Keys, Refusals};
 use crate::status::{ConnectionStatus, PathStatus, Status};
 use crate::stream::Stream;
 use crate::udp::{self, UdpSocket};
-use crate::{limits, random};
+use keys::random;
 use links::{LiveLink, LivePath, LivePaths, fault_of};
 use multipath::PathId;
 use multipath::client::{Action, ClientConfig, ClientEvent, ClientPathId};
@@ -63,6 +65,8 @@ pub(crate) struct Client {
     local: Option<Arc<Local>>,
     names: Names,
     incoming: Vec<Incoming>,
+    /// Of the present connection, once something has come.
+    delivery: Option<Delivery>,
     mtu: usize,
 }
 
@@ -97,6 +101,7 @@ impl Client {
             local: keys.local(),
             names: Names::default(),
             incoming: Vec::new(),
+            delivery: None,
             mtu,
             config,
         };
@@ -132,19 +137,18 @@ impl Client {
 
     /// How the core takes a path.
     fn core_config(&self, path: &PathConfig) -> tunnel::PathConfig {
+        let is_ipv6 = !path.remote.address().is_some_and(|at| at.is_ipv4());
+        let encryption = self.config.encryption;
         tunnel::PathConfig {
             controller: limits::controller(&path.controller),
             carrier: path.carrier,
             priority: path.priority,
             // the core numbers addresses
             address: AddressId::default(),
-            packet_size: Bytes::new((self.mtu + limits::overhead(self.config.encryption)) as u64),
-            lower_headers: Bytes::new(match path.remote.address().is_some_and(|at| at.is_ipv4()) {
-                true => 28,
-                false => 48,
-            }),
+            packet_size: Bytes::new(limits::packet_size(self.mtu, is_ipv6, encryption) as u64),
+            lower_headers: Bytes::new(limits::lower_headers(is_ipv6, encryption) as u64),
             mtu: limits::path_mtu(&self.config, path.path_mtu),
-            around: Bytes::new(limits::overhead(self.config.encryption) as u64),
+            around: Bytes::new(limits::overhead(encryption) as u64),
         }
     }
 
@@ -242,7 +246,11 @@ impl Client {
             ClientEvent::GivenUp => {
                 tracing::warn!("no path answers: the connection is given up");
             }
-            ClientEvent::Begun => tracing::info!("a new connection begins"),
+            ClientEvent::Begun => {
+                tracing::info!("a new connection begins");
+                // its pieces have numbers of their own
+                self.delivery = None;
+            }
             ClientEvent::AddressAdded { id, address, .. } => {
                 tracing::info!(id = id.0, %address, "the server has a further address");
             }
@@ -332,6 +340,14 @@ impl Outside for Client {
         let _ = self.core.send(now, packet);
     }
 
+    fn is_backlogged(&mut self) -> bool {
+        self.core.tunnel().is_backlogged()
+    }
+
+    fn has_room(&mut self, _packet: &Inner, count: usize) -> bool {
+        self.core.has_room(count)
+    }
+
     fn next_deadline(&mut self, now: Instant) -> Option<Instant> {
         let is_stream = |(_, link): (_, &mut LiveLink)| matches!(link.link.way, Way::Tcp(_));
         let has_stream = self.paths.links_mut().any(is_stream);
@@ -339,7 +355,9 @@ impl Outside for Client {
         let look = waits.then(|| now + POLL_INTERVAL);
         let paths = self.paths.open_mut();
         let handshakes = paths.filter_map(|path| path.secrecy.as_ref()?.next_deadline());
-        [self.core.next_deadline(now), look, handshakes.min()]
+        let handshake = handshakes.min();
+        let held = self.delivery.as_ref().and_then(Delivery::next_deadline);
+        [self.core.next_deadline(now), look, handshake, held]
             .into_iter()
             .flatten()
             .min()
@@ -361,9 +379,11 @@ impl Outside for Client {
             };
             self.act(now, poller, action);
         }
+        let delivery = self.delivery.get_or_insert_with(|| Delivery::new(inside));
         while let Some(packet) = self.core.poll_delivery(now) {
-            inside.push(packet);
+            delivery.push(now, packet, inside, &mut |_| true);
         }
+        delivery.flush(now, inside, &mut |_| true);
         self.answer_too_big(now, inside);
     }
 

@@ -55,7 +55,7 @@ impl Client {
         }
         while let Some(packet) = self.core.poll_too_big() {
             if let Some(inner) = self.core.tunnel().inner_mtu() {
-                inside.refuse_too_big(now, &packet.0, inner.size);
+                inside.refuse_too_big(now, &packet, inner.size, false);
             }
         }
     }

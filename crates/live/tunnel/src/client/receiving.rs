@@ -1,10 +1,12 @@
 //! What comes in by a client's paths.
 
 use super::{Client, LivePath, LivePaths};
-use crate::link::{Way, read_packet, receive_datagrams};
+use crate::inner::Inner;
+use crate::link::{Arrived, Way, read_form, receive_datagrams};
 use crate::sealing::{Refusals, is_mismatch, open_frame};
 use multipath::client::ClientPathId;
-use secrecy::Input;
+use multipath::packet::Form;
+use secrecy::{Input, Refused};
 use std::io;
 use std::ops::Range;
 use units::{Ecn, Instant};
@@ -20,36 +22,48 @@ impl Client {
         let Some(path) = self.paths.get_mut(id) else {
             return Ok(false);
         };
+        let is_sealed = path.secrecy.is_some();
+        let unreadable = &mut self.unreadable;
         match way {
             Way::Udp { socket, .. } => {
-                let incoming = &mut self.incoming;
-                let result = receive_datagrams(&socket, &mut self.arena, incoming, |_, _, data| {
-                    Some((0, open(now, path, refusals, data)?))
-                });
+                let (incoming, arena) = (&mut self.incoming, &mut self.arena);
+                let result =
+                    receive_datagrams(&socket, is_sealed, arena, incoming, |_, _, data| {
+                        Some((0, open(now, path, refusals, data)?))
+                    });
                 for got in incoming.drain(..) {
-                    let got = got.arrived;
-                    core.receive(now, id, &got.packet, got.payload, got.ecn);
+                    *unreadable += u64::from(!take(now, core, id, got.arrived));
                 }
-                self.unreadable += result?;
+                *unreadable += result?;
                 Ok(false)
             }
             Way::Tcp(stream) => {
                 stream.borrow().check()?;
-                let unreadable = &mut self.unreadable;
                 stream.borrow_mut().read(&mut self.arena, |frame| {
-                    let packet = match path.secrecy.is_some() || is_mismatch(&frame) {
+                    let packet = match is_sealed || is_mismatch(&frame) {
                         true => open_frame(&frame, |data| open(now, path, refusals, data)),
                         false => Some(frame),
                     };
                     let Some(packet) = packet else { return };
-                    match read_packet(&packet, Ecn::NotEct) {
-                        Some(got) => core.receive(now, id, &got.packet, got.payload, got.ecn),
-                        None => *unreadable += 1,
-                    }
+                    let got = read_form(&packet, is_sealed, Ecn::NotEct);
+                    let is_taken = got.is_some_and(|got| take(now, core, id, got));
+                    *unreadable += u64::from(!is_taken);
                 })
             }
         }
     }
+}
+
+/// Hands a packet to the core. False if it stands for none.
+fn take(now: Instant, core: &mut multipath::Client<Inner>, id: ClientPathId, got: Arrived) -> bool {
+    let packet = match got.packet {
+        Form::Whole(packet) => Some(packet),
+        Form::Compact(compact) => core.expand(id, compact),
+    };
+    if let Some(packet) = &packet {
+        core.receive(now, id, packet, got.payload, got.ecn);
+    }
+    packet.is_some()
 }
 
 /// Opens what came; where in it a packet stands, if it carries one.
@@ -83,6 +97,12 @@ fn open(
         }
         Err(refused) => {
             tracing::debug!(path = path.config.name, %refused, "a datagram");
+            if refused == Refused::Version && refusals.note_version() {
+                tracing::warn!(
+                    path = path.config.name,
+                    "the server speaks another version of the encrypted tunnel: both ends must have the same"
+                );
+            }
             refusals.count(refused);
             None
         }

@@ -7,8 +7,8 @@ pub use daemon::config::{ConfigError, Network};
 pub(crate) use read::parse_priority;
 pub use remote::{HostPort, Remote};
 
-use crate::key::PublicKeyText;
 use daemon::Log;
+use keys::PublicKeyText;
 use multipath::client::Supervision;
 use multipath::packet::PathPriority;
 use multipath::tunnel::{Carrier, TunnelConfig};

@@ -5,15 +5,16 @@
 
 use super::Server;
 use crate::inner::Inner;
-use crate::link::{Link, Way, receive_datagrams};
+use crate::link::{Arrived, Link, Way, receive_datagrams};
 use crate::poller::{Poller, Token};
-use crate::random::System;
 use crate::sealing::{Refusals, is_init, is_plain_request, mismatch_answer};
 use crate::udp::UdpSocket;
+use keys::System;
 use multipath::PathId;
-use multipath::server::{Flow, ServerTransmit};
+use multipath::packet::{Form, Packet};
+use multipath::server::{self, Flow, ServerTransmit};
 use multipath::tunnel::Transmit;
-use secrecy::{Channel, LinkId, Responder};
+use secrecy::{Channel, LinkId, Refused, Responder};
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
 use std::rc::Rc;
@@ -67,6 +68,15 @@ impl Opener<'_> {
             Err(refused) => {
                 tracing::debug!(%from, %refused, "a datagram");
                 self.refusals.count(refused);
+                if refused == Refused::Version && data.len() == secrecy::message::INIT_LEN {
+                    if self.refusals.note_version() {
+                        tracing::warn!(%from, "a client speaks another version of the encrypted tunnel; it is refused");
+                    }
+                    return Some(Opened {
+                        packet: None,
+                        answer: Some(mismatch_answer()),
+                    });
+                }
                 if !is_plain_request(data) {
                     return None;
                 }
@@ -93,8 +103,9 @@ impl Server {
             secrecy: &mut self.secrecy,
             refusals: &mut self.refusals,
         };
-        let incoming = &mut self.incoming;
-        let result = receive_datagrams(socket, &mut self.arena, incoming, |from, to, data| {
+        let (incoming, arena) = (&mut self.incoming, &mut self.arena);
+        let is_sealed = opener.secrecy.is_some();
+        let result = receive_datagrams(socket, is_sealed, arena, incoming, |from, to, data| {
             let opened = opener.open(Channel::Datagrams, from, data)?;
             if let Some(answer) = opened.answer {
                 let mut link = link(socket, from, to);
@@ -118,11 +129,17 @@ impl Server {
                 },
                 remote: got.from,
             };
-            let packet = got.arrived;
+            let Arrived {
+                packet,
+                payload,
+                ecn,
+            } = got.arrived;
+            let Some(packet) = expand(&self.core, flow, packet) else {
+                self.unreadable += 1;
+                continue;
+            };
             self.core.arrived_at(got.to);
-            let known = self
-                .core
-                .receive(now, flow, &packet.packet, packet.payload, packet.ecn);
+            let known = self.core.receive(now, flow, &packet, payload, ecn);
             if known.is_some() {
                 self.links
                     .entry(flow)
@@ -206,6 +223,14 @@ impl Server {
                 secrecy.remove(link);
             }
         }
+    }
+}
+
+/// The packet that came from there; none if it is compact and of no path.
+pub(super) fn expand(core: &server::Server<Inner>, flow: Flow, form: Form) -> Option<Packet> {
+    match form {
+        Form::Whole(packet) => Some(packet),
+        Form::Compact(compact) => core.expand(flow, compact),
     }
 }
 

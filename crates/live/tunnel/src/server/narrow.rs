@@ -56,7 +56,7 @@ impl Server {
             };
             while let Some(packet) = tunnel.poll_too_big() {
                 if let Some(inner) = tunnel.inner_mtu() {
-                    inside.refuse_too_big(now, &packet.0, inner.size);
+                    inside.refuse_too_big(now, &packet, inner.size, true);
                 }
             }
         }
@@ -86,7 +86,7 @@ impl Server {
 
 /// A packet whose segment size, if it opens a TCP connection, is one that all paths of the tunnel take.
 pub(super) fn clamped(packet: Inner, tunnel: &Tunnel<Inner>) -> Inner {
-    if packet.0.len() > MAX_SYN || !inner::is_syn(&packet.0) {
+    if packet.1.is_some() || packet.0.len() > MAX_SYN || !inner::is_syn(&packet.0) {
         return packet;
     }
     let Some(inner) = tunnel.inner_mtu() else {
@@ -97,7 +97,7 @@ pub(super) fn clamped(packet: Inner, tunnel: &Tunnel<Inner>) -> Inner {
         &mut data,
         usize::try_from(inner.size.get()).unwrap_or(usize::MAX),
     );
-    Inner(data.into())
+    Inner::packet(data.into())
 }
 
 /// Largest IP packet that the way from this address to a client takes, as the kernel has it.

@@ -1,9 +1,9 @@
 //! TCP connections of the server: accepted from any address, a client's once a path opens on them.
 
-use super::datagrams::{Opened, Opener};
+use super::datagrams::{Opened, Opener, expand};
 use super::{Server, Socket};
 use crate::limits;
-use crate::link::{Link, Way, read_packet};
+use crate::link::{Link, Way, read_form};
 use crate::poller::{Poller, Token};
 use crate::sealing::{is_init, is_mismatch, open_frame};
 use crate::stream::Stream;
@@ -132,9 +132,11 @@ impl Server {
                 Some(frame)
             };
             let Some(packet) = packet else { return };
-            match read_packet(&packet, Ecn::NotEct) {
-                Some(got) => {
-                    core.receive(now, flow, &got.packet, got.payload, got.ecn);
+            let got = read_form(&packet, is_sealed, Ecn::NotEct);
+            let got = got.and_then(|got| Some((expand(core, flow, got.packet)?, got.payload)));
+            match got {
+                Some((packet, payload)) => {
+                    core.receive(now, flow, &packet, payload, Ecn::NotEct);
                 }
                 None => *unreadable += 1,
             }

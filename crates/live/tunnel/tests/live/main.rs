@@ -10,6 +10,7 @@ mod support;
 mod tshark;
 
 mod addresses;
+mod calls;
 mod capture;
 mod dashboard;
 mod faults;
@@ -19,6 +20,7 @@ mod narrow;
 mod network;
 mod networkd;
 mod paths;
+mod pieces;
 mod radio;
 mod reload;
 mod secrecy;
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
     }
     let tests = [
         paths::TESTS,
+        pieces::TESTS,
         narrow::TESTS,
         mtu::TESTS,
         network::TESTS,
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
         faults::TESTS,
         secrecy::TESTS,
         addresses::TESTS,
+        calls::TESTS,
         capture::TESTS,
         reload::TESTS,
         system::TESTS,

@@ -10,6 +10,7 @@ mod irtt;
 mod quic;
 mod rpm;
 mod server;
+mod stream;
 
 /// All judges, in the order in which they run.
 pub const JUDGES: &[Judge] = &[
@@ -19,6 +20,10 @@ pub const JUDGES: &[Judge] = &[
     iperf3::RRUL,
     quic::AIOQUIC,
     quic::QUINN,
+    stream::STREAM,
+    stream::STREAM_BESIDE_DOWNLOAD,
+    stream::SRT,
+    stream::SRT_BESIDE_DOWNLOAD,
     call::CALL,
     call::BESIDE_DOWNLOAD,
     call::BESIDE_QUIC,

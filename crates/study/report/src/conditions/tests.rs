@@ -33,6 +33,7 @@ fn with(summaries: &[(&str, Summary)], check: impl FnOnce(&Report<'_>)) {
 
 fn trace(offsets: &[f64], covered: f64) -> TraceSummary {
     TraceSummary {
+        cell: None,
         ue: "phone".to_owned(),
         direction: "down",
         file: "drive.csv".to_owned(),
@@ -171,5 +172,28 @@ fn over_a_folder_the_traces_are_what_the_intervals_are_of() {
             cell(&rows, "intervals"),
             "95 %, Student's t over 2 traces, each the mean of 2 repeats; they hold for traces like these"
         );
+    });
+}
+
+#[test]
+fn traces_of_several_cells_are_named_after_them() {
+    let of = |cell: &str, ue: &str| TraceSummary {
+        cell: Some(cell.to_owned()),
+        ue: ue.to_owned(),
+        file: format!("{cell}.csv"),
+        ..trace(&[17.25], 60.0)
+    };
+    let mut one = summary(&[run(7, 2.0, 10)]);
+    one.traces = vec![of("west", "phone"), of("east", "phone")];
+    with(&[("", one.clone())], |report| {
+        let rows = cells(report);
+        assert!(cell(&rows, "trace of west").starts_with("west.csv, "));
+        assert!(cell(&rows, "trace of east").starts_with("east.csv, "));
+        assert!(!cell(&rows, "span of east").is_empty());
+    });
+    one.traces.push(of("east", "tablet"));
+    with(&[("", one)], |report| {
+        let rows = cells(report);
+        assert!(cell(&rows, "trace of tablet in east").starts_with("east.csv, "));
     });
 }

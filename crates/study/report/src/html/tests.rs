@@ -207,6 +207,7 @@ fn the_head_has_cell_and_span_and_what_variants_do_not_share() {
     for summary in &mut summaries {
         summary.radio = Some("LTE, 100 PRBs".to_owned());
         summary.traces = vec![scenario::TraceSummary {
+            cell: None,
             direction: "down",
             ue: "phone".to_owned(),
             file: "drive.csv".to_owned(),

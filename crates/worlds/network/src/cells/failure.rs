@@ -1,14 +1,14 @@
 //! A UE that has lost its cell: how it is noticed, and how it comes back.
 
 use super::Cells;
-use super::mobile::{Mobile, Numbered};
+use super::measured::{measure, sinr};
+use super::mobile::Numbered;
 use super::transfer::name;
 use mobility::{FailureKind, Handover, Reestablishment, Rsrp, UeContext};
 use queue::Packet;
-use radio::moving::{Dbm, MovingRadio};
 use ran::UeIndex;
 use scenario::HandoverResult;
-use units::{Decibel, Duration, Instant};
+use units::{Duration, Instant};
 
 /// What a UE without a cell has in place of one.
 const NO_CELL: &str = "none";
@@ -33,7 +33,8 @@ impl<P: Packet + Send> Cells<P> {
     pub(super) fn hears_command(&mut self, now: Instant, ue: usize, from: usize) -> bool {
         let mobile = &mut self.ues[ue];
         let sinr = sinr(&mut mobile.radios, &self.shares[from], from, now);
-        let is_heard = mobile.monitor.config().is_heard(sinr);
+        // a stated one has been heard, as is stated
+        let is_heard = mobile.stated.is_some() || mobile.monitor.config().is_heard(sinr);
         if !is_heard {
             mobile.handover = None;
             mobile.measurements.serve(from);
@@ -93,7 +94,7 @@ impl<P: Packet + Send> Cells<P> {
     /// Of the cells in sync the one that is received best.
     fn best_suitable(&mut self, now: Instant, ue: usize) -> Option<usize> {
         let mobile = &mut self.ues[ue];
-        let measured: Vec<Rsrp> = Mobile::<P>::measure(&mut mobile.radios, now);
+        let measured: Vec<Rsrp> = measure(&mut mobile.radios, now);
         let mut best: Option<usize> = None;
         for cell in 0..measured.len() {
             let sinr = sinr(&mut mobile.radios, &self.shares[cell], cell, now);
@@ -156,21 +157,4 @@ impl<P: Packet + Send> Cells<P> {
         mobile.target = mobility::TargetBuffer::default();
         mobile.measurements.serve(to);
     }
-}
-
-/// The SINR of a cell without fading; of each other one this share disturbs.
-fn sinr(radios: &mut [(MovingRadio, f64)], shares: &[f64], cell: usize, now: Instant) -> Decibel {
-    let mut disturbance = 0.0;
-    for ((radio, _), &share) in radios.iter_mut().zip(shares) {
-        if share > 0.0 {
-            disturbance += share * milliwatts(radio.received(now));
-        }
-    }
-    let (radio, _) = &mut radios[cell];
-    disturbance += milliwatts(radio.noise());
-    Decibel::from_linear(milliwatts(radio.received(now)) / disturbance)
-}
-
-fn milliwatts(power: Dbm) -> f64 {
-    Decibel::new(power.get()).to_linear()
 }

@@ -1,12 +1,12 @@
 //! One user among several cells: what it measures, its handover, and what is on its way between cells.
 
+use super::measured::Measured;
 use crate::cell::CellRoute;
 use mobility::{
-    Count, Handover, LinkMonitor, Measurements, Reestablishment, Reordering, Route, Rsrp,
-    TargetBuffer,
+    Count, Handover, LinkMonitor, Measurements, Reestablishment, Reordering, Route, TargetBuffer,
+    Timing,
 };
 use queue::{Ecn, Packet};
-use radio::moving::MovingRadio;
 use ran::Direction;
 use std::collections::VecDeque;
 use units::{Bytes, Instant};
@@ -35,9 +35,6 @@ impl<P: Packet> Packet for Numbered<P> {
     }
 }
 
-/// The lowest RSRP that is reported (TS 38.133 10.1.6: -156 dBm): that of a cell that is off.
-const MIN_RSRP: f64 = -156.0;
-
 /// A packet that waits for those before it, and since when.
 pub(super) type Waiting<P> = (Numbered<P>, Instant);
 
@@ -46,8 +43,10 @@ pub(super) struct Mobile<P> {
     /// The cell that serves it, or did last.
     pub(super) serving: usize,
     pub(super) measurements: Measurements,
-    /// What it receives of each cell, with what is subtracted for a resource element, dB.
-    pub(super) radios: Vec<(MovingRadio, f64)>,
+    /// What it measures of each cell.
+    pub(super) radios: Vec<Measured>,
+    /// When it leaves its cell for which other, where that is stated: no measurement is reported then.
+    pub(super) stated: Option<VecDeque<(Instant, usize)>>,
     pub(super) handover: Option<Handover>,
     /// Of the cell that serves it.
     pub(super) monitor: LinkMonitor,
@@ -73,19 +72,31 @@ pub(super) struct Mobile<P> {
 }
 
 impl<P> Mobile<P> {
-    /// What it receives of each cell now.
-    pub(super) fn measure(radios: &mut [(MovingRadio, f64)], now: Instant) -> Vec<Rsrp> {
-        let of = |(radio, per_element): &mut (MovingRadio, f64)| {
-            let dbm = radio.received(now).get() - *per_element;
-            Rsrp::from_dbm(dbm.max(MIN_RSRP))
-        };
-        radios.iter_mut().map(of).collect()
-    }
-
     /// Whether the cell that serves it is to be monitored: not while it is handed over, or lost.
     pub(super) fn is_monitored(&self) -> bool {
         let is_served = |it: &Handover| it.route() == Route::Source;
         self.reestablishment.is_none() && self.handover.as_ref().is_none_or(is_served)
+    }
+
+    /// When the next cell is reported, or the next stated handover begins.
+    fn next_report(&self) -> Option<Instant> {
+        match &self.stated {
+            Some(stated) => stated.front().map(|&(at, _)| at),
+            None => self.measurements.next_report(),
+        }
+    }
+
+    /// The handover that begins now, from the cell that serves: one that is stated begins with its command. One that is due
+    /// while no cell serves, or to the cell that does, is left out.
+    pub(super) fn poll_handover(&mut self, now: Instant, timing: Timing) -> Option<Handover> {
+        let Some(stated) = &mut self.stated else {
+            let target = self.measurements.poll_report(now)?;
+            return Some(Handover::new(now, self.serving, target, timing));
+        };
+        let (_, target) = stated.pop_front_if(|(at, _)| *at <= now)?;
+        let is_served = self.handover.is_none() && self.reestablishment.is_none();
+        (is_served && target != self.serving)
+            .then(|| Handover::prepared(now, self.serving, target, timing))
     }
 
     /// When anything is due.
@@ -95,7 +106,7 @@ impl<P> Mobile<P> {
         let first = [
             handover,
             forwarded,
-            self.measurements.next_report(),
+            self.next_report(),
             self.monitor.next_indication(),
             self.monitor.expires_at(),
             self.reestablishment

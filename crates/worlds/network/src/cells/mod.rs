@@ -10,6 +10,7 @@
 //! When a UE is handed over, and in which steps, is decided by crate `mobility`; here its packets are moved accordingly.
 
 mod failure;
+mod measured;
 mod mobile;
 mod radios;
 #[cfg(test)]
@@ -20,6 +21,7 @@ use crate::Error;
 use crate::cell::{CellAccess, CellRoute, Delivered};
 use crate::check::rnti;
 use crate::measure::{SeriesSet, Totals};
+use measured::{Measured, measure};
 use mobile::{Mobile, Numbered, Waiting};
 use mobility::{
     Handover, LinkMonitor, Measurements, ReestablishmentConfig, Reordering, Route, Step,
@@ -108,15 +110,9 @@ impl<P: Packet + Send> Cells<P> {
         }
         let mut ues = Vec::with_capacity(count);
         for (index, ue) in experiment.ues.iter().enumerate() {
-            let of_cell = |cell| {
-                let radio = radios(index).mean(cell)?;
-                let elements = 12.0 * f64::from(cell.spec.config.n_prb.get());
-                Ok((radio, 10.0 * elements.log10()))
-            };
-            let of_cells = spec.cells.iter().map(of_cell);
+            let of_cells = spec.cells.iter().map(|cell| radios(index).measured(cell));
             let of_cells = of_cells.collect::<Result<Vec<_>, Error>>()?;
-            let first = spec.first.get(index).copied().flatten();
-            ues.push(Self::mobile(spec, of_cells, first, ue.bearers.len()));
+            ues.push(Self::mobile(spec, of_cells, index, ue.bearers.len()));
         }
         for (cell, it) in cells.iter_mut().enumerate() {
             for (ue, mobile) in ues.iter().enumerate() {
@@ -149,22 +145,23 @@ impl<P: Packet + Send> Cells<P> {
         })
     }
 
-    fn mobile(
-        spec: &CellsSpec,
-        mut radios: Vec<(radio::moving::MovingRadio, f64)>,
-        first: Option<usize>,
-        bearers: usize,
-    ) -> Mobile<P> {
-        let measured = Mobile::<P>::measure(&mut radios, Instant::ZERO);
+    fn mobile(spec: &CellsSpec, mut radios: Vec<Measured>, ue: usize, bearers: usize) -> Mobile<P> {
+        let measured = measure(&mut radios, Instant::ZERO);
+        // of equal ones the first
         let best = (0..measured.len())
+            .rev()
             .max_by(|&a, &b| measured[a].as_dbm().total_cmp(&measured[b].as_dbm()));
+        let first = spec.first.get(ue).copied().flatten();
         let serving = first.or(best).unwrap_or(0);
+        let stated = spec.handovers.get(ue).and_then(Option::as_ref);
+        let after_start = |&(at, cell): &(Duration, usize)| (Instant::ZERO + at, cell);
         let cells = spec.cells.len();
         let new = || [Reordering::default(), Reordering::default()];
         Mobile {
             serving,
             measurements: Measurements::new(spec.measurements, cells, serving, Instant::ZERO),
             radios,
+            stated: stated.map(|all| all.iter().map(after_start).collect()),
             handover: None,
             monitor: LinkMonitor::new(spec.link_monitor),
             reestablishment: None,
@@ -260,7 +257,7 @@ impl<P: Packet + Send> Cells<P> {
     fn on_ue(&mut self, now: Instant, ue: usize) {
         let mobile = &mut self.ues[ue];
         if mobile.measurements.next_measurement() <= now {
-            let measured = Mobile::<P>::measure(&mut mobile.radios, now);
+            let measured = measure(&mut mobile.radios, now);
             mobile.measurements.on_measurement(now, measured);
             self.monitor(now, ue);
         } else if mobile.monitor.next_indication().is_some_and(|at| at <= now) {
@@ -268,8 +265,7 @@ impl<P: Packet + Send> Cells<P> {
         }
         self.return_from_failure(now, ue);
         let mobile = &mut self.ues[ue];
-        if let Some(target) = mobile.measurements.poll_report(now) {
-            let handover = Handover::new(now, mobile.serving, target, self.timing);
+        if let Some(handover) = mobile.poll_handover(now, self.timing) {
             mobile.handover = Some(handover);
         }
         while let Some((_, packet)) = mobile.forwarded.pop_front_if(|(at, _)| *at <= now) {

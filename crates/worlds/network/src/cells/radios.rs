@@ -1,11 +1,12 @@
 //! The radios of a user to several cells: one way, and for each cell a path loss, a shadowing and a fading of its own.
 
+use super::measured::{Measured, Recorded};
 use crate::Error;
 use crate::cell::Radio;
 use radio::moving::{Fading, MovingRadio, MovingRadioConfig, MovingRadioError};
-use radio::{LinkAdaptation, SoundedUplink};
+use radio::{LinkAdaptation, OffChannel, SoundedUplink};
 use ran::{SubBands, UplinkSource};
-use scenario::{CellsSpec, NamedCell};
+use scenario::{CellsSpec, NamedCell, TraceSpec};
 use units::{Duration, Instant, Streams};
 
 /// The radios of one user.
@@ -64,15 +65,29 @@ impl<'a> UeRadios<'a> {
         let of_cell = radio.child(&cell.name);
         let rngs = (of_cell.stream(fading), radio.stream("mobility"));
         let mut radio = MovingRadio::on_way(config, self.run, &of_cell, rngs)?;
-        if let Some(outage) = &cell.outage {
-            let until = outage.until.map_or(Instant::MAX, |at| Instant::ZERO + at);
-            radio.switch_off(Instant::ZERO + outage.from, until);
+        if let Some((from, until)) = off(cell) {
+            radio.switch_off(from, until);
         }
         Ok(radio)
     }
 
-    /// The radio to a cell without fading: what is measured, and what disturbs.
-    pub(super) fn mean(&self, cell: &NamedCell) -> Result<MovingRadio, Error> {
+    /// What the user measures of a cell.
+    pub(super) fn measured(&self, cell: &NamedCell) -> Result<Measured, Error> {
+        if let Some(TraceSpec {
+            trace, playback, ..
+        }) = cell.traces.get(self.ue)
+        {
+            let (signals, quantity) = (trace.signals(playback), self.cells.quantity);
+            let recorded = Recorded::new(signals, quantity, off(cell));
+            return Ok(Measured::Recorded(recorded));
+        }
+        let elements = 12.0 * f64::from(cell.spec.config.n_prb.get());
+        let radio = Box::new(self.mean(cell)?);
+        Ok(Measured::Moving(radio, 10.0 * elements.log10()))
+    }
+
+    /// The radio to a cell without fading: what disturbs.
+    fn mean(&self, cell: &NamedCell) -> Result<MovingRadio, Error> {
         let mean = || {
             let config = MovingRadioConfig {
                 fading: Fading::None,
@@ -83,8 +98,22 @@ impl<'a> UeRadios<'a> {
         mean().map_err(|error| self.error(&error))
     }
 
+    /// The channel to a cell that was recorded; the uplink follows the cell's configuration.
+    fn recorded(&self, cell: &NamedCell, spec: &TraceSpec) -> Result<Radio, Error> {
+        let parameters = cell.spec.config.trace_parameters();
+        let channel = spec.trace.channel(&spec.playback, &parameters);
+        let channel = channel.map_err(|error| self.error(&error))?;
+        Ok(match off(cell) {
+            None => (channel, None),
+            Some((from, until)) => (Box::new(OffChannel::new(channel, from, until)), None),
+        })
+    }
+
     /// Channel and uplink to a cell, disturbed by the others on its carrier.
     pub(super) fn of(&self, cell: &NamedCell) -> Result<Radio, Error> {
+        if let Some(trace) = cell.traces.get(self.ue) {
+            return self.recorded(cell, trace);
+        }
         let (spec, moving) = (&cell.spec.config, &cell.radios[self.ue]);
         let config = self.config(cell).map_err(|error| self.error(&error))?;
         let mut radio = self
@@ -118,9 +147,16 @@ impl<'a> UeRadios<'a> {
     }
 }
 
+/// From when to when a cell is off.
+fn off(cell: &NamedCell) -> Option<(Instant, Instant)> {
+    let outage = cell.outage.as_ref()?;
+    let until = outage.until.map_or(Instant::MAX, |at| Instant::ZERO + at);
+    Some((Instant::ZERO + outage.from, until))
+}
+
 /// The part of another cell's power that disturbs a cell; none if they are one, or of different carriers.
 pub(super) fn share(cell: &NamedCell, other: &NamedCell, ue: usize) -> Option<f64> {
-    let (ours, theirs) = (&cell.radios[ue].radio, &other.radios[ue].radio);
+    let (ours, theirs) = (&cell.radios.get(ue)?.radio, &other.radios.get(ue)?.radio);
     if other.name == cell.name || theirs.carrier != ours.carrier {
         return None;
     }

@@ -47,6 +47,13 @@ pub(super) static SECTIONS: &[Section] = &[
                 "Where there are several: of its power, the part that disturbs the other cells on its carrier.",
             ),
             key(
+                "trace",
+                Table,
+                Absent("places"),
+                Any,
+                "Where there are several: what it is to each user, as recorded.",
+            ),
+            key(
                 "off-at",
                 Duration,
                 Absent("never"),

@@ -1,7 +1,7 @@
 //! Keys of traces, be they of a user's channel or of the uplink.
 
 use super::Fallback::{Absent, Required, Value};
-use super::Kind::{Bytes, Choice, Count, Duration, DurationOr, Flag, Text};
+use super::Kind::{Bytes, Choice, Count, Duration, DurationOr, Flag, Number, Text};
 use super::Range::{Any, Within};
 use super::top::MAX_TIME;
 use super::{Key, Section, key};
@@ -76,36 +76,92 @@ pub(super) const OPPORTUNITY_PERIOD: Key = key(
      number; each carries its part of the tick's packets.",
 );
 
-pub(super) static SECTIONS: &[Section] = &[Section {
-    path: "cell.uplink.trace",
+pub(super) const BLER: Key = key(
+    "bler",
+    Number,
+    Value("0.1"),
+    Within(0.0, 0.999),
+    "Error rate of first transmissions, where the trace gives a CQI or MCS.",
+);
+pub(super) const WITHOUT_CQI: Key = key(
+    "without-cqi",
+    Choice(&["outage-on-older-network", "hold", "skip"]),
+    Value("outage-on-older-network"),
+    Any,
+    "What rows without a CQI mean: an outage where the network was older than LTE, \
+     else the last CQI holds; always the last CQI; or the row is left out.",
+);
+
+/// Of one of several cells.
+const OF_CELL: Section = Section {
+    path: "cell.trace",
     kind: None,
-    meaning: "What the uplink carries, as recorded: delivery opportunities, packets per tick or rates, for the whole \
-              uplink carrier of each user (several share it by PRBs). Requests and grants are the cell's.",
+    meaning: "What the downlink of one of several cells (`[[cell]]`) is to each user, as recorded. All cells have one, or none; \
+              users have no channel then.",
     keys: &[
         key(
             "file",
             Text,
             Required,
             Any,
-            "The trace, relative to the scenario file; `--uplink-trace` replaces it (and what is set here of `format` \
-             and `series`), and needs none here. Of a phone's log (UCC) its `UL_bitrate` is played.",
+            "The trace, relative to the scenario file. With RSRP (or else SNR) in the traces of all cells, users are handed over \
+             by event A3; else by their `handovers`.",
         ),
         FORMAT,
         SERIES,
+        super::cell::POLICY,
         REPEAT,
         key(
             "offset",
             DurationOr(RANDOM),
             Value(RANDOM),
             Within(0.0, MAX_TIME),
-            "Where in the trace the run begins; `random`: where the user's downlink trace does, if that is random too \
-             and this trace lasts as long as the run from there on; else each seed draws it as it does the downlink's. \
-             `--trace-offset` replaces it.",
+            "Where in the trace the run begins; `random`: each seed draws it, for each user, the same in the traces of all cells. \
+             `--trace-offset` replaces it in all.",
         ),
+        BLER,
+        WITHOUT_CQI,
         PACKET,
         TICK,
         HOLD_TICKS,
         HOLD,
         OPPORTUNITY_PERIOD,
     ],
-}];
+};
+
+pub(super) static SECTIONS: &[Section] = &[
+    OF_CELL,
+    Section {
+        path: "cell.uplink.trace",
+        kind: None,
+        meaning: "What the uplink carries, as recorded: delivery opportunities, packets per tick or rates, for the whole \
+              uplink carrier of each user (several share it by PRBs). Requests and grants are the cell's.",
+        keys: &[
+            key(
+                "file",
+                Text,
+                Required,
+                Any,
+                "The trace, relative to the scenario file; `--uplink-trace` replaces it (and what is set here of `format` \
+             and `series`), and needs none here. Of a phone's log (UCC) its `UL_bitrate` is played.",
+            ),
+            FORMAT,
+            SERIES,
+            REPEAT,
+            key(
+                "offset",
+                DurationOr(RANDOM),
+                Value(RANDOM),
+                Within(0.0, MAX_TIME),
+                "Where in the trace the run begins; `random`: where the user's downlink trace does, if that is random too \
+             and this trace lasts as long as the run from there on; else each seed draws it as it does the downlink's. \
+             `--trace-offset` replaces it.",
+            ),
+            PACKET,
+            TICK,
+            HOLD_TICKS,
+            HOLD,
+            OPPORTUNITY_PERIOD,
+        ],
+    },
+];

@@ -52,7 +52,7 @@ pub(super) static SECTIONS: &[Section] = &[
             key(
                 "channel",
                 Table,
-                Absent("only for a wire"),
+                Absent("only for a wire, or cells with traces"),
                 Any,
                 "Its radio channel.",
             ),
@@ -62,6 +62,14 @@ pub(super) static SECTIONS: &[Section] = &[
                 Absent("the one that it receives best"),
                 Any,
                 "The cell that serves it first, where there are several.",
+            ),
+            key(
+                "handovers",
+                List("times, each with a cell"),
+                Absent("by event A3"),
+                Any,
+                "When it leaves its cell for which other, where there are several: `[[\"12 s\", \"east\"], [\"30 s\", \"west\"]]`. \
+                 Times rise, each handover is complete before the next, and there is no other than these; `[]`: none.",
             ),
             key(
                 "mobility",
@@ -169,21 +177,8 @@ pub(super) static SECTIONS: &[Section] = &[
             super::cell::POLICY,
             trace::REPEAT,
             trace::OFFSET,
-            key(
-                "bler",
-                Number,
-                Value("0.1"),
-                Within(0.0, 0.999),
-                "Error rate of first transmissions, where the trace gives a CQI or MCS.",
-            ),
-            key(
-                "without-cqi",
-                Choice(&["outage-on-older-network", "hold", "skip"]),
-                Value("outage-on-older-network"),
-                Any,
-                "What rows without a CQI mean: an outage where the network was older than LTE, \
-                 else the last CQI holds; always the last CQI; or the row is left out.",
-            ),
+            trace::BLER,
+            trace::WITHOUT_CQI,
             trace::PACKET,
             trace::TICK,
             trace::HOLD_TICKS,

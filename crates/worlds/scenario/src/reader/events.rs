@@ -11,14 +11,15 @@ use units::Duration;
 type Event<T> = (Duration, T);
 
 impl Reader<'_> {
-    /// What happens when, of these words, at most `max`; none if the key is not given.
+    /// What happens when, of these words, each a `noun`, at most `max`; none if the key is not given.
     pub(crate) fn events<T: Copy>(
         &mut self,
         name: &str,
-        words: &[(&'static str, T)],
-        max: usize,
+        words: &[(&str, T)],
+        (noun, max): (&'static str, usize),
     ) -> Checked<Vec<Event<T>>> {
-        let read = |key: &'static Key, node: &Node| events(key, node, words, max);
+        let known = Known { words, noun };
+        let read = |key: &'static Key, node: &Node| events(key, node, &known, max);
         let Some(events) = self.value(name, read)? else {
             return Ok(Vec::new());
         };
@@ -32,18 +33,38 @@ impl Reader<'_> {
     }
 }
 
+/// The words that may stand in a list of events.
+struct Known<'a, T> {
+    words: &'a [(&'a str, T)],
+    /// What each of them is.
+    noun: &'static str,
+}
+
+impl<'a, T> Known<'a, T> {
+    fn names(&self) -> impl Iterator<Item = &'a str> + use<'a, T> {
+        self.words.iter().map(|(word, _)| *word)
+    }
+
+    fn example(&self) -> &str {
+        self.words.first().map_or("", |(word, _)| word)
+    }
+}
+
 /// With the place of each word among all.
 fn events<T>(
     key: &'static Key,
     node: &Node,
-    words: &[(&'static str, T)],
+    known: &Known<'_, T>,
     max: usize,
 ) -> Checked<Vec<Event<usize>>> {
     let Value::Array(items) = &node.value else {
         let what = format!("\"{}\" is {}", key.name, node.kind());
-        let example = words.first().map_or("", |(word, _)| word);
+        let example = known.example();
         return Err(fault(node.at, what)
-            .allowed("expected pairs of a time and an event")
+            .allowed(format!(
+                "expected pairs of a time and {}",
+                article(known.noun)
+            ))
             .hint(format!("for example [[\"5 s\", \"{example}\"]]")));
     };
     if items.len() > max {
@@ -52,7 +73,7 @@ fn events<T>(
     }
     let mut events: Vec<Event<usize>> = Vec::with_capacity(items.len());
     for item in items {
-        let event = event(key, item, words)?;
+        let event = event(key, item, known)?;
         if let Some((before, _)) = events.last()
             && event.0 <= *before
         {
@@ -67,32 +88,40 @@ fn events<T>(
     Ok(events)
 }
 
-fn event<T>(key: &'static Key, node: &Node, words: &[(&'static str, T)]) -> Checked<Event<usize>> {
-    let names = || words.iter().map(|(word, _)| *word);
+fn event<T>(key: &'static Key, node: &Node, known: &Known<'_, T>) -> Checked<Event<usize>> {
+    let not_a_pair = || {
+        let (noun, example) = (article(known.noun), known.example());
+        fault(node.at, format!("an event of \"{}\" is no pair", key.name)).allowed(format!(
+            "expected a time and {noun}, for example [\"5 s\", \"{example}\"]"
+        ))
+    };
     let Value::Array(pair) = &node.value else {
-        return Err(not_a_pair(key, node));
+        return Err(not_a_pair());
     };
     let [at, word] = &pair[..] else {
-        return Err(not_a_pair(key, node));
+        return Err(not_a_pair());
     };
+    let names = || known.names();
     let Value::String(given) = &word.value else {
         let what = format!("an event of \"{}\" is {}", key.name, word.kind());
         return Err(fault(word.at, what).allowed(format!("expected {}", either(names()))));
     };
-    match names().position(|known| known == given) {
+    match names().position(|name| name == given) {
         Some(place) => Ok((quantity(&AT, at)?, place)),
         None => Err(fault(
             word.at,
-            format!("there is no event \"{given}\" of \"{}\"", key.name),
+            format!("there is no {} \"{given}\" of \"{}\"", known.noun, key.name),
         )
         .allowed(format!("expected {}", either(names())))
         .nearest(given, names())),
     }
 }
 
-fn not_a_pair(key: &Key, node: &Node) -> Box<crate::error::Fault> {
-    fault(node.at, format!("an event of \"{}\" is no pair", key.name))
-        .allowed("expected a time and an event, for example [\"5 s\", \"link-down\"]")
+fn article(noun: &str) -> String {
+    match noun.starts_with(['a', 'e', 'i', 'o', 'u']) {
+        true => format!("an {noun}"),
+        false => format!("a {noun}"),
+    }
 }
 
 /// The first of a pair.

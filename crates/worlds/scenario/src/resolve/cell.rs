@@ -32,6 +32,11 @@ pub(super) fn read(cx: &mut Context<'_>, top: &mut Reader<'_>, node: &Node) -> C
                 .hint("remove the line, or write the cells as [[cell]]"));
         }
     }
+    if let Some(given) = reader.given("trace") {
+        return Err(fault(given.at, "\"trace\" without several cells")
+            .allowed("the trace of a single cell is its users' channel")
+            .hint("write channel = { kind = \"trace\", file = ... } into the user, or the cells as [[cell]]"));
+    }
     top.put("cell", ResolvedValue::Table(reader.finish()));
     Ok(access)
 }

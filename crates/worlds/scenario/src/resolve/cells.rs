@@ -2,11 +2,11 @@
 
 use super::handover::{self, HandoverSpec};
 use super::site::Site;
-use super::{Access, Context, cell, check_name, outage};
-use crate::cells::{CellsSpec, NamedCell};
-use crate::document::Node;
+use super::{Access, Context, cell, check_name, outage, queues, recorded, trace};
+use crate::cells::{CellsSpec, NamedCell, TriggerQuantity};
+use crate::document::{Node, Value};
 use crate::error::{Checked, either, fault};
-use crate::experiment::{CellSpec, ChannelSpec, OutageSpec, UeSpec};
+use crate::experiment::{CellSpec, ChannelSpec, OutageSpec, TraceSpec, UeSpec};
 use crate::moving::MovingSpec;
 use crate::reader::Reader;
 use crate::resolved::ResolvedValue;
@@ -19,6 +19,9 @@ use units::Duration;
 /// Maximum cells: each user measures and is disturbed by all.
 const MAX_CELLS: usize = 64;
 
+/// Maximum handovers of a user at stated times.
+const MAX_HANDOVERS: usize = 10_000;
+
 /// The cells of a file that has several.
 pub(crate) struct Several {
     names: Vec<(String, Position)>,
@@ -27,6 +30,9 @@ pub(crate) struct Several {
     /// All but the first.
     others: Vec<(CellSpec, Site)>,
     handover: HandoverSpec,
+    /// Of each cell; empty where places are the radio.
+    traces: Vec<TraceSpec>,
+    quantity: Option<TriggerQuantity>,
 }
 
 /// What one user has beside its radio to the first cell.
@@ -36,6 +42,8 @@ pub(super) struct OtherRadios {
     radios: Vec<Arc<MovingSpec>>,
     /// The cell that serves it first.
     first: Option<usize>,
+    /// When it leaves its cell for which other, if the file says so.
+    handovers: Option<Vec<(Duration, usize)>>,
 }
 
 /// Reads `[[cell]]` and `[handover]`.
@@ -50,13 +58,18 @@ pub(super) fn read(
             .allowed(format!("allowed are at most {MAX_CELLS}")));
     }
     let (mut names, mut activities, mut others) = (Vec::new(), Vec::new(), Vec::new());
-    let mut outages = Vec::new();
+    let (mut outages, mut played) = (Vec::new(), Vec::new());
+    let has_traces = items.iter().any(recorded::has_trace);
     let (mut first, mut resolved) = (None, Vec::new());
     let mut ids: Vec<CellId> = Vec::new();
     for (number, node) in items.iter().enumerate() {
+        check_radio(node)?;
         let (mut access, mut reader) = cell::one(cx, node, "[[cell]]")?;
         let name = name(&mut reader, &names)?;
-        check_site(node, &name)?;
+        match has_traces {
+            true => recorded::check((node, &access), &name)?,
+            false => check_site(node, &name)?,
+        }
         activities.push(reader.number("activity")?);
         outages.push(outage(&mut reader, ["off-at", "on-at"])?);
         let Access::Cell {
@@ -69,6 +82,11 @@ pub(super) fn read(
             continue;
         };
         check_traces(&name, node.at, *background_trace, uplink.is_some())?;
+        if let Some(trace) = trace::of_cell(cx, &mut reader, &spec.config)? {
+            let channel = ChannelSpec::Trace(trace.unspread());
+            queues::check_channel(&spec.config, &channel, node)?;
+            played.push(trace);
+        }
         if reader.given("id").is_none() {
             spec.config.id = CellId(number as u32 + 1);
             reader.put("id", ResolvedValue::Count(number as u64 + 1));
@@ -107,12 +125,20 @@ pub(super) fn read(
     };
     if let Access::Cell { spec, several, .. } = &mut access {
         let handover = handover::read(top, &spec.config)?;
+        let quantity = recorded::quantity(&played);
+        if quantity == Some(TriggerQuantity::Snr) {
+            cx.notes.push(recorded::BY_SNR.to_owned());
+        }
+        let of_name = names.iter().map(|(name, _)| name.as_str());
+        let traces = recorded::together(cx.duration, of_name, played)?;
         *several = Some(Box::new(Several {
             names,
             activities,
             outages,
             others,
             handover,
+            traces,
+            quantity,
         }));
     }
     Ok(access)
@@ -148,7 +174,27 @@ fn check_site(node: &Node, name: &str) -> Checked<()> {
     }
 }
 
-/// That nothing of a cell follows a trace, which one cell's users alone have.
+/// That a cell states its technology: none of several takes that of a trace.
+fn check_radio(node: &Node) -> Checked<()> {
+    let given = |key| node.table().and_then(|cell| cell.get(key));
+    for key in ["lte", "nr"] {
+        if let Some(given) = given(key) {
+            let what = format!("[cell.{key}] in one of several cells");
+            return Err(fault(given.at, what)
+                .allowed("it is for a single cell of either technology")
+                .hint("write its keys into [[cell]]"));
+        }
+    }
+    match given("rat") {
+        Some(rat) if matches!(&rat.value, Value::String(rat) if rat == "trace") => {
+            Err(fault(rat.at, "rat = \"trace\" in one of several cells")
+                .allowed("expected \"lte\" or \"nr\""))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// That nothing else of a cell follows a trace, which one cell's users alone have.
 fn check_traces(
     name: &str,
     at: Position,
@@ -162,7 +208,7 @@ fn check_traces(
     };
     Err(
         fault(at, format!("{what} of the cell \"{name}\" follows a trace"))
-            .allowed("with several cells the radio is worked out from places"),
+            .allowed("with several cells their downlink alone may (\"trace\" of [[cell]])"),
     )
 }
 
@@ -199,21 +245,77 @@ impl Several {
         name: &str,
         channel: &ChannelSpec,
     ) -> Checked<OtherRadios> {
+        let mut others = OtherRadios {
+            radios: Vec::with_capacity(self.others.len()),
+            first: self.first(ue)?,
+            handovers: self.handovers(ue, name)?,
+        };
+        if !self.traces.is_empty() {
+            return Ok(others);
+        }
         if !matches!(channel, ChannelSpec::Moving(_)) {
             return Err(fault(
                 ue.place("channel"),
                 format!("the channel of {name} does not follow from its place"),
             )
-            .allowed("with several cells it is kind = \"moving\""));
+            .allowed("with several cells it is kind = \"moving\", or each cell has a \"trace\""));
         }
-        let mut radios = Vec::with_capacity(self.others.len());
         for (spec, site) in &self.others {
-            radios.push(super::channel::beside(cx, ue, name, &spec.config, site)?);
+            let radio = super::channel::beside(cx, ue, name, &spec.config, site)?;
+            others.radios.push(radio);
         }
-        Ok(OtherRadios {
-            radios,
-            first: self.first(ue)?,
-        })
+        Ok(others)
+    }
+
+    /// The channel of users where cells have traces: that of the first cell stands for all.
+    pub(super) fn recorded(&self) -> Option<ChannelSpec> {
+        self.traces.first().cloned().map(ChannelSpec::Trace)
+    }
+
+    /// When a user leaves its cell, if the file says so; it must where the traces do not.
+    fn handovers(
+        &self,
+        ue: &mut Reader<'_>,
+        name: &str,
+    ) -> Checked<Option<Vec<(Duration, usize)>>> {
+        let Some(node) = ue.given("handovers") else {
+            return match self.traces.is_empty() || self.quantity.is_some() {
+                true => Ok(None),
+                false => Err(recorded::no_handovers(ue.at(), name, self.names.last())),
+            };
+        };
+        let cells = self.names.iter().enumerate();
+        let cells: Vec<(&str, usize)> = cells
+            .map(|(cell, (name, _))| (name.as_str(), cell))
+            .collect();
+        let handovers = ue.events("handovers", &cells, ("cell", MAX_HANDOVERS))?;
+        let mut serving = self.first(ue)?;
+        let mut free: Option<Duration> = None;
+        for &(at, to) in &handovers {
+            let refused = |what: String| {
+                let (to, _) = cells[to];
+                fault(
+                    node.at,
+                    format!("{name} is handed over to \"{to}\" at {at}, {what}"),
+                )
+            };
+            if serving == Some(to) {
+                return Err(refused("where it is already".to_owned())
+                    .hint("name another cell, or leave the handover out"));
+            }
+            if self.outages[to].is_some_and(|it| it.lasts_at(at)) {
+                return Err(refused("when that cell is off".to_owned())
+                    .hint("name a cell that is on, or another time"));
+            }
+            if let Some(free) = free.filter(|free| at < *free) {
+                return Err(
+                    refused("when the handover before is not complete".to_owned())
+                        .allowed(format!("allowed is {free} and later")),
+                );
+            }
+            (serving, free) = (Some(to), Some(at + self.handover.timing.from_command()));
+        }
+        Ok(Some(handovers))
     }
 
     /// The cell that serves a user first, if the file names it.
@@ -258,6 +360,7 @@ impl Several {
         let specs = specs.chain(self.others.into_iter().map(|(spec, _)| spec));
         let named = self.names.into_iter().zip(self.activities);
         let named = named.zip(self.outages);
+        let mut traces = self.traces.into_iter();
         CellsSpec {
             cells: named
                 .zip(specs)
@@ -269,6 +372,9 @@ impl Several {
                         activity,
                         outage,
                         radios,
+                        traces: traces
+                            .next()
+                            .map_or_else(Vec::new, |it| vec![it; ues.len()]),
                     },
                 )
                 .collect(),
@@ -278,6 +384,8 @@ impl Several {
             link_monitor: self.handover.link_monitor,
             reestablishment: self.handover.reestablishment,
             first: others.iter().map(|ue| ue.first).collect(),
+            handovers: others.iter().map(|ue| ue.handovers.clone()).collect(),
+            quantity: self.quantity,
         }
     }
 }

@@ -10,6 +10,7 @@ mod handover;
 mod moving;
 mod pep;
 mod queues;
+mod recorded;
 mod reports;
 mod site;
 mod trace;
@@ -84,7 +85,8 @@ pub(crate) fn experiment(cx: &mut Context<'_>, root: &Table) -> Checked<Made> {
     let duration = match top.duration_or("duration")? {
         Some(duration) => duration,
         None => {
-            let duration = trace::duration(cx, top.given("ue"), top.place("duration"))?;
+            let of = (top.given("ue"), top.given("cell"));
+            let duration = trace::duration(cx, of, top.place("duration"))?;
             top.put("duration", ResolvedValue::Text(duration.to_string()));
             duration
         }
@@ -216,13 +218,7 @@ fn path(
 }
 
 fn access(cx: &mut Context<'_>, top: &mut Reader<'_>, tunnel: Option<&Tunnel>) -> Checked<Access> {
-    let has_several = |node: &Node| matches!(node.value, crate::document::Value::Array(_));
     if let Some(tunnel) = tunnel {
-        if let Some(node) = top.given("cell").filter(|node| has_several(node)) {
-            return Err(fault(node.at, "a [tunnel] over several cells")
-                .allowed("a path of a tunnel is one cell")
-                .hint("write the cell as [cell]"));
-        }
         let cell = match top.given("cell") {
             Some(node) => Some(cell::read(cx, top, node)?),
             None => None,

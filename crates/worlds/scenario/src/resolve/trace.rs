@@ -26,22 +26,22 @@ const UPLINK_SERIES: &str = "UL_bitrate";
 const MIN_SHARE: f64 = 0.005;
 
 /// A trace and how it is played, whatever the cell.
-struct Played {
+pub(super) struct Played {
     path: PathBuf,
-    trace: Arc<Trace>,
-    /// Without policy.
+    pub(super) trace: Arc<Trace>,
+    /// Without policy, until the cell is known.
     playback: Playback,
     /// The seed draws the offset.
-    is_random: bool,
+    pub(super) is_random: bool,
     /// Where the file is named.
-    at: Position,
+    pub(super) at: Position,
 }
 
 impl Played {
-    /// That of a user's channel.
-    fn read(cx: &mut Context<'_>, reader: &mut Reader<'_>) -> Checked<Self> {
-        let file = file(cx, reader, Role::Downlink)?;
-        let options = read_options(cx, reader, Role::Downlink)?;
+    /// That of a user's channel, or of one of several cells.
+    fn read(cx: &mut Context<'_>, reader: &mut Reader<'_>, role: Role) -> Checked<Self> {
+        let file = file(cx, reader, role)?;
+        let options = read_options(cx, reader, role)?;
         let trace = cx.traces.get(&file, options)?;
         let mut played = Self::of(cx, reader, file, trace)?;
         played.playback.bler = reader.number("bler")?;
@@ -74,10 +74,36 @@ impl Played {
         })
     }
 
+    /// How long one lap of it lasts.
+    pub(super) fn lap(&self) -> Duration {
+        self.trace.lap(&self.playback)
+    }
+
+    /// How long it lasts from the stated offset on.
+    pub(super) fn rest(&self) -> Duration {
+        self.lap().saturating_sub(self.playback.offset)
+    }
+
     /// Played in a run of this length.
     fn into_spec(self, run: Duration) -> TraceSpec {
+        let spread = self.lap().saturating_sub(run);
+        self.spread(spread)
+    }
+
+    /// As it stands, for a look at it.
+    pub(super) fn unspread(&self) -> TraceSpec {
+        TraceSpec {
+            path: self.path.clone(),
+            trace: Arc::clone(&self.trace),
+            playback: self.playback.clone(),
+            offset_spread: Duration::ZERO,
+        }
+    }
+
+    /// With a random offset of up to so much.
+    pub(super) fn spread(self, spread: Duration) -> TraceSpec {
         let offset_spread = match self.is_random {
-            true => self.trace.lap(&self.playback).saturating_sub(run),
+            true => spread,
             false => Duration::ZERO,
         };
         TraceSpec {
@@ -95,13 +121,40 @@ pub(super) fn channel(
     reader: &mut Reader<'_>,
     cell: &CellConfig,
 ) -> Checked<ChannelSpec> {
-    let mut played = Played::read(cx, reader)?;
+    let played = on_cell(cx, reader, Role::Downlink, cell)?;
+    Ok(ChannelSpec::Trace(played.into_spec(cx.duration)))
+}
+
+/// Reads `trace` of one of several cells, if it has one.
+pub(super) fn of_cell(
+    cx: &mut Context<'_>,
+    reader: &mut Reader<'_>,
+    cell: &CellConfig,
+) -> Checked<Option<Played>> {
+    let Some(node) = reader.given("trace") else {
+        return Ok(None);
+    };
+    let of_trace = Reader::open("cell.trace", "[cell.trace]", Some(node), node.at)?;
+    let mut of_trace = of_trace.for_lte(cell.rat == Rat::Lte);
+    let played = on_cell(cx, &mut of_trace, Role::Cell, cell)?;
+    reader.put("trace", ResolvedValue::Table(of_trace.finish()));
+    Ok(Some(played))
+}
+
+/// A trace that can be played on this cell.
+fn on_cell(
+    cx: &mut Context<'_>,
+    reader: &mut Reader<'_>,
+    role: Role,
+    cell: &CellConfig,
+) -> Checked<Played> {
+    let mut played = Played::read(cx, reader, role)?;
     played.playback.policy = Some(policy(reader, cell)?);
     let (trace, playback) = (&played.trace, &played.playback);
     cx.traces
         .check(trace, playback, cell.trace_parameters(), played.at)?;
     cx.notes.extend(other_radio(trace, cell));
-    Ok(ChannelSpec::Trace(played.into_spec(cx.duration)))
+    Ok(played)
 }
 
 /// Reads `trace` of the cell's uplink, or takes that of the command line; none without either.
@@ -180,23 +233,36 @@ fn of_users(cx: &mut Context<'_>, users: Option<&Node>) -> Checked<Vec<Played>> 
         }
         let title = format!("[ue.{}.channel]", entry.key);
         let (mut reader, _) = Reader::open_kind("ue.<name>.channel", title, channel)?;
-        played.push(Played::read(cx, &mut reader)?);
+        played.push(Played::read(cx, &mut reader, Role::Downlink)?);
     }
     Ok(played)
 }
 
-/// How long the users' traces last: the longest, from its offset to its end.
+/// The traces of several cells, read before the run that depends on them.
+fn of_cells(cx: &mut Context<'_>, cells: Option<&Node>) -> Checked<Vec<Played>> {
+    let mut played = Vec::new();
+    let Some(Value::Array(cells)) = cells.map(|cells| &cells.value) else {
+        return Ok(played);
+    };
+    for cell in cells {
+        let trace = cell.table().and_then(|cell| cell.get("trace"));
+        let Some(trace) = trace else { continue };
+        let mut reader = Reader::open("cell.trace", "[cell.trace]", Some(trace), trace.at)?;
+        played.push(Played::read(cx, &mut reader, Role::Cell)?);
+    }
+    Ok(played)
+}
+
+/// How long the users' traces last: the longest, from its offset to its end; of several cells the shortest.
 pub(super) fn duration(
     cx: &mut Context<'_>,
-    users: Option<&Node>,
+    (users, cells): (Option<&Node>, Option<&Node>),
     at: Position,
 ) -> Checked<Duration> {
-    let played = of_users(cx, users)?;
-    let rests = played.iter().map(|played| {
-        let lap = played.trace.lap(&played.playback);
-        lap.saturating_sub(played.playback.offset)
-    });
-    match rests.max() {
+    let of_users = of_users(cx, users)?;
+    let of_cells = of_cells(cx, cells)?;
+    let shortest = of_cells.iter().map(Played::rest).min();
+    match of_users.iter().map(Played::rest).max().or(shortest) {
         Some(rest) if !rest.is_zero() => Ok(rest),
         Some(_) => Err(fault(at, "the trace's offset is beyond its end")
             .hint("give a smaller offset, or a duration")),

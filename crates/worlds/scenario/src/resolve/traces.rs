@@ -26,6 +26,8 @@ pub(crate) struct Traces {
     pub(crate) offset: Option<Node>,
     /// A trace took the offset of the command line.
     pub(crate) offset_used: bool,
+    /// Of cells that have one each, which no trace of the command line replaces.
+    of_cells: Instead,
 }
 
 /// A trace of the command line.
@@ -44,6 +46,8 @@ pub(super) enum Role {
     Downlink,
     /// The cell's uplink.
     Uplink,
+    /// One of several cells.
+    Cell,
 }
 
 /// A trace's file.
@@ -68,6 +72,7 @@ pub(super) fn file<'a>(
         let content = document.content(&path);
         TraceFile { path, content, at }
     } else {
+        instead.used |= role == Role::Cell;
         let named = reader.text("file")?;
         let at = reader.place("file");
         let (path, content) = document.path(&named, at)?;
@@ -84,11 +89,17 @@ impl Traces {
         self.read.iter().map(|(path, _, _)| path.as_path())
     }
 
+    /// Each of several cells has a trace.
+    pub(crate) fn has_cells(&self) -> bool {
+        self.of_cells.used
+    }
+
     /// The trace of the command line for this role.
     pub(super) fn instead(&self, role: Role) -> &Instead {
         match role {
             Role::Downlink => &self.downlink,
             Role::Uplink => &self.uplink,
+            Role::Cell => &self.of_cells,
         }
     }
 
@@ -96,6 +107,7 @@ impl Traces {
         match role {
             Role::Downlink => &mut self.downlink,
             Role::Uplink => &mut self.uplink,
+            Role::Cell => &mut self.of_cells,
         }
     }
 

@@ -247,7 +247,7 @@ fn path(
         carrier,
         cc,
         priority,
-        events: reader.events("events", &PathEvent::NAMES, MAX_EVENTS)?,
+        events: reader.events("events", &PathEvent::NAMES, ("event", MAX_EVENTS))?,
     };
     Ok((spec, reader.finish()))
 }

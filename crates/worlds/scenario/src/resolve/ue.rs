@@ -1,7 +1,7 @@
 //! Users and their bearers.
 
 use super::cells::OtherRadios;
-use super::{Access, Context, channel, check_name, check_unique, copy_name, queues};
+use super::{Access, Context, channel, check_name, check_unique, copy_name, queues, recorded};
 use crate::document::{Node, Value};
 use crate::error::{Checked, fault};
 use crate::experiment::{ChannelSpec, UeSpec};
@@ -109,12 +109,14 @@ fn one(
     let mut reader = Reader::open("ue.<name>", format!("[ue.{name}]"), Some(node), node.at)?;
     let count = reader.count::<usize>("count")?;
     let mut others = OtherRadios::default();
-    if let Access::Cell { several: None, .. } | Access::Link(_) = access
-        && let Some(node) = reader.given("cell")
-    {
-        return Err(fault(node.at, "\"cell\" without several cells")
-            .allowed("there is none to choose")
-            .hint("remove the line, or write the cells as [[cell]]"));
+    if let Access::Cell { several: None, .. } | Access::Link(_) = access {
+        for key in ["cell", "handovers"] {
+            if let Some(node) = reader.given(key) {
+                return Err(fault(node.at, format!("\"{key}\" without several cells"))
+                    .allowed("there is none to choose")
+                    .hint("remove the line, or write the cells as [[cell]]"));
+            }
+        }
     }
     let (channel, uplink, bearers) = match access {
         Access::Cell {
@@ -124,7 +126,11 @@ fn one(
             several,
             ..
         } => {
-            let channel = channel::read(cx, &mut reader, name, &spec.config, site)?;
+            let recorded = several.as_ref().and_then(|it| it.recorded());
+            let channel = match recorded {
+                Some(channel) => recorded::of_user(&reader, name, channel)?,
+                None => channel::read(cx, &mut reader, name, &spec.config, site)?,
+            };
             queues::check_channel(&spec.config, &channel, node)?;
             if let Some(several) = several {
                 others = several.radios(cx, &mut reader, name, &channel)?;

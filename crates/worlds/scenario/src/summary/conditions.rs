@@ -1,6 +1,7 @@
 //! What the repeats ran on, and what differed between them: what a reader needs to judge a mean and
 //! its interval.
 
+use crate::cells::NamedCell;
 use crate::experiment::{AccessSpec, ChannelSpec, Direction, Experiment, TraceSpec};
 use crate::result::{ApplicationResult, FlowResult, RunResult};
 use radio::trace::{Network, NetworkTimes};
@@ -14,6 +15,9 @@ use units::Duration;
 pub struct TraceSummary {
     /// The user.
     pub ue: String,
+    /// The cell that it was recorded in, where each of several has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cell: Option<String>,
     /// What it drove: `down` or `up`.
     pub direction: &'static str,
     /// The trace's file.
@@ -87,12 +91,16 @@ pub(super) fn traces<'a>(
     runs: impl IntoIterator<Item = &'a RunResult>,
 ) -> Vec<TraceSummary> {
     let runs: Vec<&RunResult> = runs.into_iter().collect();
-    let down = experiment.ues.iter().filter_map(|ue| match &ue.channel {
-        ChannelSpec::Trace(spec) => {
-            let offset = |run: &RunResult| ue.trace_offset(run.seed);
-            Some(trace(&ue.name, Direction::Down, spec, offset, &runs))
-        }
-        _ => None,
+    let down = experiment.ues.iter().enumerate().flat_map(|(index, ue)| {
+        let specs = downlink(experiment, (index, &ue.channel)).into_iter();
+        let summary = |(cell, spec): (Option<&str>, &TraceSpec)| {
+            let offset = |run: &RunResult| Some(ue.offset_in(spec, run.seed));
+            TraceSummary {
+                cell: cell.map(str::to_owned),
+                ..trace(&ue.name, Direction::Down, spec, offset, &runs)
+            }
+        };
+        specs.map(summary).collect::<Vec<_>>()
     });
     let up = experiment.ues.iter().filter_map(|ue| {
         let offset = |run: &RunResult| ue.uplink_offset(run.seed);
@@ -100,6 +108,23 @@ pub(super) fn traces<'a>(
         Some(trace(&ue.name, Direction::Up, spec, offset, &runs))
     });
     down.chain(up).collect()
+}
+
+/// The traces that drive a user's downlink: of several cells, one each, with their names.
+fn downlink<'a>(
+    experiment: &'a Experiment,
+    (ue, channel): (usize, &'a ChannelSpec),
+) -> Vec<(Option<&'a str>, &'a TraceSpec)> {
+    match (channel, &experiment.cells) {
+        (ChannelSpec::Trace(_), Some(cells)) => {
+            let cells = cells.cells.iter();
+            let named =
+                |cell: &'a NamedCell| Some((Some(cell.name.as_str()), cell.traces.get(ue)?));
+            cells.filter_map(named).collect()
+        }
+        (ChannelSpec::Trace(spec), None) => vec![(None, spec)],
+        _ => Vec::new(),
+    }
 }
 
 /// A part of a trace, from where to which time; beyond the trace's end its beginning follows.
@@ -128,6 +153,7 @@ fn trace(
     let used = spans.iter().map(|(begin, end)| *end - *begin);
     TraceSummary {
         ue: ue.to_owned(),
+        cell: None,
         direction: match direction {
             Direction::Down => "down",
             Direction::Up => "up",

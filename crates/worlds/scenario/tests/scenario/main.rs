@@ -11,6 +11,7 @@ mod never_panics;
 mod one_flow;
 mod plan;
 mod queue_refusals;
+mod recorded_cells;
 mod reference;
 mod refusals;
 mod refusals_apps;

@@ -399,9 +399,25 @@ fn all_of_nested_cc_can_be_read() {
 
 #[test]
 fn all_of_mobility_can_be_read() {
-    for (name, cells, users) in [("street", 3, 2), ("train", 3, 5), ("crowd", 2, 20)] {
+    let all = [
+        ("street", 3, 2),
+        ("train", 3, 5),
+        ("crowd", 2, 20),
+        ("recorded", 2, 1),
+    ];
+    for (name, cells, users) in all {
         let e = experiment(&format!("mobility/{name}"));
         assert_eq!((e.ues.len(), e.flows.len()), (users, users), "{name}");
         assert_eq!(e.cells.expect("several cells").cells.len(), cells, "{name}");
     }
+}
+
+#[test]
+fn a_tunnel_goes_over_several_cells() {
+    let e = experiment("mobility/tunnel");
+    assert_eq!(e.cells.expect("several cells").cells.len(), 3);
+    assert_eq!(e.tunnel.expect("a tunnel").paths.len(), 2);
+    let off = load_with("mobility/tunnel", &[("tunnel", "off")], None).experiment;
+    assert!(off.tunnel.is_none());
+    assert_eq!(off.cells.expect("the cells alone").cells.len(), 3);
 }

@@ -286,3 +286,24 @@ fn without_the_tunnel_one_path_is_all_there_is() {
     let max = 50.0 * 1_448.0 / 1_500.0;
     assert!((42.0..=max).contains(&megabits(&run)), "{}", megabits(&run));
 }
+
+/// A download and a call over two cells that keep their rates, with the queue before them that a tunnel has unless stated
+/// otherwise: what waits there for long waits no longer than 20 ms, and both cells are used.
+#[test]
+fn what_waits_for_a_path_stands_for_20_ms_at_most() {
+    let steady = |more: &[(&str, &str)]| {
+        let keep = [("duration", "20 s"), ("tunnel.path.cell1.rate-steps", "[]")];
+        run("call", &[&keep, more].concat())
+    };
+    let waits = |run: &RunResult| {
+        let mut queues = run.queues.iter();
+        let buffer = queues.find(|queue| queue.name == "tunnel/scheduler/down");
+        buffer.expect("the buffer").sojourn.p95
+    };
+    for cc in ["ccid2", "bbr2"] {
+        let managed = steady(&[("tunnel.cc", cc)]);
+        let plain = steady(&[("tunnel.cc", cc), ("tunnel.scheduler-queue", "drop-tail")]);
+        assert!(waits(&managed) <= 20.0, "{cc}: {}", waits(&managed));
+        assert!(waits(&plain) > 60.0, "{cc}: {}", waits(&plain));
+    }
+}

@@ -19,7 +19,9 @@ pub(super) struct Delivery {
     pub(super) counted: u64,
     /// The greatest number that arrived, of any packet.
     pub(super) latest: Option<u64>,
-    /// The greatest number of data, with its record.
+    /// Data has arrived.
+    pub(super) has_data: bool,
+    /// The greatest number of data that counts in the window, with its record.
     pub(super) latest_data: Option<(u64, Record)>,
     /// The greatest number that arrived marked.
     pub(super) marked: Option<u64>,
@@ -120,11 +122,10 @@ impl Sender {
                 return;
             }
             counters.acked += Packets::new(1);
+            delivery.has_data = true;
             delivery.counted += u64::from(record.counted);
-            if delivery
-                .latest_data
-                .is_none_or(|(latest, _)| latest < number)
-            {
+            let latest = delivery.latest_data;
+            if record.counted > 0 && latest.is_none_or(|(latest, _)| latest < number) {
                 delivery.latest_data = Some((number, record));
             }
             if was_lost {
@@ -134,7 +135,7 @@ impl Sender {
                     episode.on_late_arrival(number);
                 }
             }
-            if is_marked {
+            if is_marked && !record.was_marked {
                 counters.marked += Packets::new(1);
                 outcome.marked += Packets::new(1);
                 delivery.marks += 1;
@@ -235,7 +236,7 @@ impl Sender {
     pub(super) fn rearm(&mut self, now: Instant, delivery: &Delivery) {
         if self.flight.packets() == 0 {
             self.timers.retransmission = Instant::MAX;
-        } else if delivery.latest_data.is_some() {
+        } else if delivery.has_data {
             self.timers.retransmission = self.rtt.deadline(now);
         }
     }

@@ -20,13 +20,19 @@ impl Sender {
     /// ([`Self::send_time`]).
     pub fn room(&self) -> Packets {
         let in_flight = match self.config.counting {
-            Counting::Packets => self.flight.packets(),
+            Counting::Packets => self.flight.packets() - self.flight.beyond(),
             Counting::Bytes => {
                 let counted = self.flight.counted().get();
                 counted.div_ceil(self.config.packet_size.get())
             }
         };
         let room = self.window.saturating_sub(in_flight);
+        Packets::new(room.min(self.flight.free()))
+    }
+
+    /// Data packets that may be sent now although cwnd has no room, if so many may be in flight beyond it.
+    pub fn room_beyond(&self, most: Packets) -> Packets {
+        let room = most.get().saturating_sub(self.flight.beyond());
         Packets::new(room.min(self.flight.free()))
     }
 
@@ -42,6 +48,21 @@ impl Sender {
 
     /// A packet was sent, whatever it carries; in the order of their numbers.
     pub fn on_sent(&mut self, now: Instant, packet: &SentPacket) {
+        self.note_sent(now, packet, true);
+    }
+
+    /// The same for a packet that left beyond the window: it does not count in it, nor does the controller see it, unless it
+    /// is lost.
+    pub fn on_sent_beyond(&mut self, now: Instant, packet: &SentPacket) {
+        self.note_sent(now, packet, false);
+    }
+
+    /// The packet that was sent last left with a congestion mark: that it arrives with one is no signal of this path.
+    pub fn on_sent_marked(&mut self) {
+        self.flight.note_marked();
+    }
+
+    fn note_sent(&mut self, now: Instant, packet: &SentPacket, is_counted: bool) {
         let number = self.numbering.advance_to(packet.seq);
         let Some(number) = number.filter(|&number| number >= self.flight.next()) else {
             debug_assert!(false, "packet {} was numbered twice", packet.seq);
@@ -53,7 +74,7 @@ impl Sender {
             bytes: u32::try_from(packet.bytes.get()).unwrap_or(u32::MAX),
             ..Record::default()
         };
-        if packet.is_data {
+        if packet.is_data && is_counted {
             record.counted = self.counted(packet);
             self.stamp(now, number, &mut record);
         }

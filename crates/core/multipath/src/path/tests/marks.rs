@@ -121,3 +121,16 @@ fn counted_packets_are_marked_by_their_count() {
     );
     assert_eq!(given.lock().unwrap().acks, [(20 * 1_500, 5 * 1_500, true)]);
 }
+
+/// RFC 6040 4.1 copies a mark into the outer field: that it arrives is no signal of the path.
+#[test]
+fn a_packet_that_has_left_marked_is_no_signal() {
+    use ReceptionState::{Marked, Received};
+    let (mut sender, given) = with_twenty(Counting::Packets);
+    sender.on_sent_marked();
+    let runs = [(Marked, 1), (Received, 19)];
+    assert_eq!(acknowledge(&mut sender, 60, 20, &runs), Packets::ZERO);
+    let given = given.lock().unwrap();
+    assert!(given.events.is_empty() && !given.acks[0].2);
+    assert_eq!(sender.counters().marked, Packets::ZERO);
+}

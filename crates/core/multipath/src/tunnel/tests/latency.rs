@@ -132,3 +132,75 @@ fn other_schedulers_have_no_classes() {
     assert_eq!(stats, LatencyCounters::default());
     assert!(call.delivered.len() > 20);
 }
+
+/// Both windows are full with bulk, of which nothing has arrived: a call's packets leave nonetheless, up to a bound, and do not
+/// count in the windows.
+#[test]
+fn a_full_window_does_not_hold_a_call() {
+    let mut pair = opened("deadline");
+    let now = pair.now;
+    let server = pair.server.as_mut().expect("accepted");
+    let data = |number, bytes| Data {
+        number,
+        bytes,
+        ecn: Ecn::NotEct,
+    };
+    for number in 0..100 {
+        server.send(now, data(number, 1_400)).expect("room");
+    }
+    let leaves = |server: &mut Tunnel<Data>| {
+        let mut numbers = Vec::new();
+        while let Some(transmit) = server.poll_transmit(now) {
+            numbers.extend(transmit.payload.map(|data| data.number));
+        }
+        numbers
+    };
+    let bulk = leaves(server);
+    assert!(!bulk.is_empty() && bulk.len() < 100);
+    let is_full = |path: &Path<Data>| path.sender.room().is_zero();
+    assert!(server.paths.iter().all(is_full));
+    let counted = |server: &Tunnel<Data>| {
+        let paths = server.paths.iter();
+        paths
+            .map(|path| path.sender.bytes_in_flight())
+            .collect::<Vec<_>>()
+    };
+    let before = counted(server);
+    server.send(now, data(CALL, 300)).expect("room");
+    assert_eq!(leaves(server), [CALL]);
+    for number in 1..300 {
+        server.send(now, data(CALL + number, 300)).expect("room");
+    }
+    let left = leaves(server);
+    // 128 of each path, less the one before, if copies take the other
+    assert!((100..256).contains(&left.len()), "{}", left.len());
+    assert_eq!(counted(server), before);
+    assert!(left.iter().all(|number| *number >= CALL));
+}
+
+/// A buffer that bulk has filled takes a call's packets, and a flood of these is refused in the end.
+#[test]
+fn a_full_buffer_refuses_no_call_and_a_flood_ends() {
+    let mut pair = opened("deadline");
+    let now = pair.now;
+    let server = pair.server.as_mut().expect("accepted");
+    let data = |number, bytes| Data {
+        number,
+        bytes,
+        ecn: Ecn::NotEct,
+    };
+    let mut number = 0;
+    while server.send(now, data(number, 1_400)).is_ok() {
+        number += 1;
+    }
+    assert_eq!(server.stats().refused, Packets::new(1));
+    assert!(server.send(now, data(CALL, 300)).is_ok());
+    let mut calls = 1;
+    // the pattern's burst is 96 kB
+    while server.send(now, data(CALL + calls, 300)).is_ok() {
+        calls += 1;
+        assert!(calls < 10_000, "never refused");
+        while server.poll_transmit(now).is_some() {}
+    }
+    assert!(calls > 200, "{calls}");
+}

@@ -215,3 +215,97 @@ fn the_field_of_every_class_is_copied_in_and_marks_come_out() {
         assert_eq!(stats.latency.unordered, Packets::new(unordered));
     }
 }
+
+/// The same upwards: both ends copy and pass on.
+#[test]
+fn the_field_of_what_the_client_sends_is_copied_in_and_marks_come_out() {
+    let mut pair = Pair::opened("aware", TunnelConfig::default(), controller("newreno"));
+    let fields = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
+    let mut out = Vec::new();
+    for inner in fields {
+        for outer in [inner, Ecn::Ce] {
+            pair.now += Duration::from_millis(5);
+            let now = pair.now;
+            let data = Data {
+                number: 0,
+                bytes: 1_400,
+                ecn: inner,
+            };
+            pair.client.send(now, data).expect("there is room");
+            let mut transmit = pair.client.poll_transmit(now).expect("leaves");
+            assert_eq!(transmit.ecn, inner, "normal mode copies");
+            transmit.ecn = outer;
+            let path = usize::from(transmit.path.0);
+            pair.up[path].offer(now, transmit);
+            pair.run(Duration::from_millis(60), 0);
+            let now = pair.now;
+            let came = server(&mut pair).poll_delivery(now);
+            out.push(came.map(|data| data.ecn));
+        }
+    }
+    let marked = Some(Ecn::Ce);
+    let expected = [
+        [Some(Ecn::NotEct), None],
+        [Some(Ecn::Ect0), marked],
+        [Some(Ecn::Ect1), marked],
+        [marked, marked],
+    ];
+    assert_eq!(out, expected.concat());
+    assert_eq!(server(&mut pair).stats().marked_without_ecn.get(), 1);
+}
+
+/// A tunnel with CoDel before its paths, which always has packets of this field waiting, for two seconds.
+fn waiting_long(ecn: Ecn) -> Pair {
+    let mut pair = Pair::new("aware", TunnelConfig::default(), controller("newreno"));
+    pair.config.scheduler_queue = BufferQueue::default();
+    pair.backlog_ecn = ecn;
+    pair.open(0);
+    pair.open(1);
+    pair.run(Duration::from_millis(300), 0);
+    pair.run(Duration::from_secs(2), 400);
+    pair.run(Duration::from_secs(1), 0);
+    assert!(server(&mut pair).waiting.is_empty());
+    pair
+}
+
+/// What waits too long for a path is signalled: by a mark inside, which the outer field copies and the other end passes on.
+#[test]
+fn what_waits_too_long_for_a_path_is_marked_inside_and_outside() {
+    for ecn in [Ecn::Ect0, Ecn::Ect1] {
+        let mut pair = waiting_long(ecn);
+        let marked = pair.delivered.iter().filter(|data| data.ecn == Ecn::Ce);
+        let marked = Packets::new(marked.count() as u64);
+        let stats = server(&mut pair).stats();
+        assert!(marked > Packets::new(3), "{marked}");
+        assert_eq!(
+            (stats.bulk.marked, stats.bulk.dropped),
+            (marked, Packets::ZERO)
+        );
+        assert_eq!(stats.bulk.packets.get(), pair.delivered.len() as u64);
+        let others = pair.delivered.iter().filter(|data| data.ecn != Ecn::Ce);
+        assert!(others.clone().all(|data| data.ecn == ecn));
+        let (marked_drops, suspicious) = {
+            let stats = pair.client.stats();
+            (stats.marked_without_ecn, stats.suspicious_ecn)
+        };
+        assert_eq!((marked_drops, suspicious), (Packets::ZERO, Packets::ZERO));
+        // what was marked before it left is no signal of its path
+        let now = pair.now;
+        for path in [PathId(0), PathId(1)] {
+            let stats = server(&mut pair).path_stats(now, path).expect("a path");
+            assert_eq!(stats.sender.marked, Packets::ZERO);
+        }
+    }
+}
+
+#[test]
+fn what_waits_too_long_and_cannot_be_marked_is_dropped_before_it_has_a_number() {
+    let mut pair = waiting_long(Ecn::NotEct);
+    let stats = server(&mut pair).stats();
+    assert!(stats.bulk.dropped > Packets::new(3) && stats.bulk.marked == Packets::ZERO);
+    assert_eq!(stats.bulk.dropped, stats.dropped);
+    let came = pair.delivered.len() as u64;
+    assert_eq!(stats.bulk.packets.get(), came);
+    assert_eq!(came + stats.bulk.dropped.get(), pair.next);
+    assert!(pair.delivered.iter().all(|data| data.ecn == Ecn::NotEct));
+}

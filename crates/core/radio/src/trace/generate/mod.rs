@@ -3,6 +3,7 @@
 //! | kind | what | content |
 //! | --- | --- | --- |
 //! | `drive-lte`, `drive-nr` | a car passes base stations, with handovers | CQI each 100 ms |
+//! | `street-west`, `street-east` | two cells that a car goes to and fro between; of one seed they belong together | CQI, SINR, RSRP each 100 ms |
 //! | `static` | a phone on a table | CQI each second |
 //! | `pedestrian`, `train` | like those of the dynamic-buffer authors | packets per 10 ms, each second |
 //! | `mmwave` | a walk at 28 GHz with people and cars in the way | rate each 20 ms |
@@ -20,9 +21,11 @@ mod bursty;
 mod drive;
 mod mmwave;
 mod steady;
+mod street;
 mod tick_packets;
 
 use super::{Content, Format, MAX_DURATION, Quality, QualitySample, Trace};
+use crate::moving::Dbm;
 use crate::{CqiTable, UnknownName, cqi_entry};
 use core::fmt;
 use core::str::FromStr;
@@ -46,11 +49,15 @@ pub enum Kind {
     Mmwave,
     /// Delivery opportunities of a busy LTE cell.
     Bursty,
+    /// The western of two NR cells between which a car goes to and fro.
+    StreetWest,
+    /// The eastern one: with the same seed, of the same drive.
+    StreetEast,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::DriveLte,
         Self::DriveNr,
         Self::Static,
@@ -58,9 +65,11 @@ impl Kind {
         Self::Train,
         Self::Mmwave,
         Self::Bursty,
+        Self::StreetWest,
+        Self::StreetEast,
     ];
 
-    const NAMES: [&'static str; 7] = [
+    const NAMES: [&'static str; 9] = [
         "drive-lte",
         "drive-nr",
         "static",
@@ -68,6 +77,8 @@ impl Kind {
         "train",
         "mmwave",
         "bursty",
+        "street-west",
+        "street-east",
     ];
 
     /// The name, as `--kind` takes it.
@@ -143,6 +154,12 @@ pub fn generate(kind: Kind, duration: Duration, seed: u64) -> Result<Trace, Gene
         Kind::Train => tick_packets::train(duration, &streams),
         Kind::Mmwave => mmwave::generate(duration, &streams),
         Kind::Bursty => bursty::generate(duration, &streams),
+        Kind::StreetWest => {
+            street::generate(street::Cell::West, duration, &streams_of_street(seed))
+        }
+        Kind::StreetEast => {
+            street::generate(street::Cell::East, duration, &streams_of_street(seed))
+        }
     };
     let source = format!("generated, kind {kind}, duration {duration}, seed {seed}");
     Ok(Trace {
@@ -152,6 +169,11 @@ pub fn generate(kind: Kind, duration: Duration, seed: u64) -> Result<Trace, Gene
         content,
         notes: Vec::new(),
     })
+}
+
+/// Both cells of a street have the same streams: they are of one drive.
+fn streams_of_street(seed: u64) -> Streams {
+    Streams::new(seed).child("trace").child("street")
 }
 
 /// The Gauss-Markov process, in steps of equal length.
@@ -209,14 +231,26 @@ impl CqiTrack {
     fn push(&mut self, at: Duration, cqi: Cqi) {
         let cqi = Some(cqi);
         if self.samples.last().is_none_or(|last| last.cqi != cqi) {
-            let network = super::Network::Unknown;
             self.samples.push(QualitySample {
                 at,
                 cqi,
                 snr: None,
-                network,
+                rsrp: None,
+                network: super::Network::Unknown,
             });
         }
+    }
+
+    /// With what is measured of the cell, each rounded to 0.1 dB: an entry whatever changes.
+    fn push_measured(&mut self, at: Duration, (sinr, rsrp): (Decibel, Dbm)) {
+        let rounded = |value: f64| (value * 10.0).round() / 10.0;
+        self.samples.push(QualitySample {
+            at,
+            cqi: Some(cqi_of(sinr)),
+            snr: Some(Decibel::new(rounded(sinr.get()))),
+            rsrp: Some(Dbm::new(rounded(rsrp.get()))),
+            network: super::Network::Nr,
+        });
     }
 
     fn content(self, duration: Duration) -> Content {

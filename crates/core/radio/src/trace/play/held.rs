@@ -1,82 +1,38 @@
 //! A channel whose MCS holds until the trace states another.
 
 use super::capacity::outage;
+use super::steps::{Step, Steps};
 use super::{CellParameters, Playback, PlaybackError, WithoutCqi, default_policy};
 use crate::trace::{Network, Quality, QualitySample, Trace};
 use crate::{Channel, ChannelState, Link};
 use units::{Cqi, Duration, Instant, Mcs};
 
 /// What holds from a time on; `None` is an outage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct HeldStep {
-    pub at: u64,
-    pub state: Option<(Cqi, Mcs)>,
-}
+pub(super) type HeldStep = Step<Option<(Cqi, Mcs)>>;
 
 /// An MCS over time.
 #[derive(Clone, Debug)]
 pub(super) struct HeldChannel {
-    /// In ascending order from 0, two neighbours never alike.
-    steps: Vec<HeldStep>,
-    period: u64,
-    repeat: bool,
-    offset: u64,
+    steps: Steps<Option<(Cqi, Mcs)>>,
     bler: f64,
-    /// The step that holds now.
-    index: usize,
-    /// Beginning of the current lap.
-    begin: u64,
 }
 
 impl HeldChannel {
     /// `steps` begin at 0 and ascend.
-    pub fn new(mut steps: Vec<HeldStep>, period: Duration, playback: &Playback) -> Self {
-        steps.dedup_by_key(|step| step.state);
+    pub fn new(steps: Vec<HeldStep>, period: Duration, playback: &Playback) -> Self {
         Self {
-            steps,
-            period: period.as_nanos(),
-            repeat: playback.repeat,
-            offset: playback.offset.as_nanos(),
+            steps: Steps::new(steps, period, playback),
             bler: playback.bler,
-            index: 0,
-            begin: 0,
         }
-    }
-
-    /// Moves to the step that holds at `time`; false after the end.
-    fn seek(&mut self, time: u64) -> bool {
-        if time.saturating_sub(self.begin) >= self.period {
-            if !self.repeat {
-                return false;
-            }
-            self.begin = time - time % self.period;
-            self.index = 0;
-        }
-        let time = time.saturating_sub(self.begin);
-        while self
-            .steps
-            .get(self.index + 1)
-            .is_some_and(|next| next.at <= time)
-        {
-            self.index += 1;
-        }
-        true
     }
 }
 
 impl Channel for HeldChannel {
     fn state(&mut self, slot_start: Instant, _: Duration) -> ChannelState {
-        let time = self.offset.saturating_add(slot_start.as_nanos());
-        if !self.seek(time) {
+        let Some((state, holds_until)) = self.steps.at(slot_start) else {
             return outage(Instant::MAX);
-        }
-        let end = self
-            .steps
-            .get(self.index + 1)
-            .map_or(self.period, |next| next.at);
-        let end = self.begin.saturating_add(end).saturating_sub(self.offset);
-        let holds_until = Instant::from_nanos(end);
-        match self.steps[self.index].state {
+        };
+        match state {
             None => outage(holds_until),
             Some((cqi, mcs)) => {
                 let link = Link::Mcs {
@@ -134,27 +90,46 @@ pub(super) fn quality_steps(
         });
     };
     let mut steps = Vec::with_capacity(quality.samples.len());
-    let mut skipped = Duration::ZERO;
-    for (sample, held) in with_times(quality) {
-        let older = sample.network == Network::Older;
-        let cqi = match (sample.cqi, playback.without_cqi) {
-            (Some(cqi), _) => Some(cqi),
-            (None, WithoutCqi::Hold) => Some(last),
-            (None, WithoutCqi::OutageOnOlderNetwork) => (!older).then_some(last),
-            (None, WithoutCqi::Skip) => {
-                skipped += held;
-                continue;
-            }
-        };
+    let (rows, lap) = played(quality, playback.without_cqi);
+    for Row { at, sample, serves } in rows {
+        let cqi = serves.then(|| sample.cqi.unwrap_or(last));
         last = cqi.unwrap_or(last);
         let state = match cqi {
             Some(cqi) => mcs(cqi)?.map(|mcs| (cqi, mcs)),
             None => None,
         };
-        steps.push(HeldStep {
+        steps.push(HeldStep { at, state });
+    }
+    Ok((steps, lap))
+}
+
+/// A row that is played.
+pub(super) struct Row<'a> {
+    /// When, ns since the beginning of the lap.
+    pub at: u64,
+    pub sample: &'a QualitySample,
+    /// A cell served the phone.
+    pub serves: bool,
+}
+
+/// The rows that are played, and how long a lap of them lasts.
+pub(super) fn played(quality: &Quality, without_cqi: WithoutCqi) -> (Vec<Row<'_>>, Duration) {
+    let mut rows = Vec::with_capacity(quality.samples.len());
+    let mut skipped = Duration::ZERO;
+    for (sample, held) in with_times(quality) {
+        let serves = match (sample.cqi, without_cqi) {
+            (Some(_), _) | (None, WithoutCqi::Hold) => true,
+            (None, WithoutCqi::OutageOnOlderNetwork) => sample.network != Network::Older,
+            (None, WithoutCqi::Skip) => {
+                skipped += held;
+                continue;
+            }
+        };
+        rows.push(Row {
             at: (sample.at - skipped).as_nanos(),
-            state,
+            sample,
+            serves,
         });
     }
-    Ok((steps, quality.duration - skipped))
+    (rows, quality.duration - skipped)
 }

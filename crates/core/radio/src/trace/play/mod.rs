@@ -18,9 +18,12 @@ mod capacity;
 mod dci;
 mod held;
 mod laps;
+mod signal;
+mod steps;
 mod supply;
 
 pub(super) use bytes::TakeTo;
+pub use signal::{Signal, Signals};
 
 use super::{Content, MAX_DURATION, Trace};
 use crate::{Channel, CqiPolicyError, CqiTable, CqiToMcs, Load, cqi_entry};

@@ -12,7 +12,7 @@
 //!
 //! | columns | content |
 //! | --- | --- |
-//! | `time_s,cqi`, also `snr_db`, `network` (lte, nr, older or empty) | CQI; empty: not known |
+//! | `time_s,cqi`, also `snr_db`, `rsrp_dbm`, `network` (lte, nr, older or empty) | CQI; empty: not known |
 //! | `time_s,rate_bps` | rate in whole bit/s |
 //! | `time_s,packets` | packets that may leave at that instant |
 //! | `packets_per_tick` | one value for each hold time, in order |
@@ -21,6 +21,7 @@
 //! hold until the next row, the last until `duration_s`.
 
 use super::{Found, Input, MAX_DURATION, MAX_PACKETS_PER_TICK, MAX_RATE};
+use crate::moving::Dbm;
 use crate::trace::format::BRIMFUL_MAGIC;
 use crate::trace::text::{Line, Place, Row, Table, empty, lines};
 use crate::trace::{
@@ -89,7 +90,8 @@ fn quality<'a>(
     duration: Option<Duration>,
 ) -> Result<Content, TraceError> {
     let (time, cqi) = (table.column("time_s")?, table.column("cqi")?);
-    let (snr, network) = (table.find("snr_db"), table.find("network"));
+    let (snr, rsrp) = (table.find("snr_db"), table.find("rsrp_dbm"));
+    let network = table.find("network");
     let mut clock = Clock::default();
     let mut samples = Vec::new();
     while let Some(row) = table.next_row()? {
@@ -99,12 +101,8 @@ fn quality<'a>(
                 "" | "-" => None,
                 _ => Some(Cqi::new(row.whole(cqi, 15)? as u8)),
             },
-            snr: match snr {
-                Some(column) if !matches!(row.text(column), "" | "-") => {
-                    Some(Decibel::new(row.decimal(column, -200.0, 200.0)?))
-                }
-                _ => None,
-            },
+            snr: known(&row, snr)?.map(Decibel::new),
+            rsrp: known(&row, rsrp)?.map(Dbm::new),
             network: match network {
                 Some(column) => network_of(&row, column)?,
                 None => Network::Unknown,
@@ -124,6 +122,16 @@ fn quality<'a>(
         samples: samples.into(),
         duration,
     }))
+}
+
+/// A number of decibel in a column that may be missing, or empty in this row.
+fn known(row: &Row<'_, '_>, column: Option<usize>) -> Result<Option<f64>, TraceError> {
+    match column {
+        Some(column) if !matches!(row.text(column), "" | "-") => {
+            row.decimal(column, -200.0, 200.0).map(Some)
+        }
+        _ => Ok(None),
+    }
 }
 
 fn network_of(row: &Row<'_, '_>, column: usize) -> Result<Network, TraceError> {

@@ -1,8 +1,8 @@
 //! Logs of G-NetTrack in the UCC data sets (Raca et al., MMSys 2018 for 4G, MMSys 2020 for 5G).
 //!
 //! A header, then about one row a second. Used: `Timestamp` (YYYY.MM.DD_hh.mm.ss, whole seconds),
-//! `NetworkMode` (5G, LTE, HSPA+ ...), `CQI` (0 to 15), `SNR` (dB) and, where they are chosen as
-//! the series, `DL_bitrate` or `UL_bitrate` (kbit/s). `-` is a value that the phone did not give.
+//! `NetworkMode` (5G, LTE, HSPA+ ...), `CQI` (0 to 15), `SNR` (dB), `RSRP` (dBm) and, where they are
+//! chosen as the series, `DL_bitrate` or `UL_bitrate` (kbit/s). `-` is a value that the phone did not give.
 //!
 //! Choices:
 //! * Several rows of the same second are spread evenly over it: two rows are half a second apart.
@@ -12,6 +12,7 @@
 //! * A row without a rate keeps the rate before it (the first ones: the first rate that follows).
 
 use super::{Found, Input, MAX_DURATION, MAX_RATE, bit_rate};
+use crate::moving::Dbm;
 use crate::trace::text::{Place, Row, Table, empty, lines};
 use crate::trace::{
     Content, Network, NetworkTimes, Quality, QualitySample, RateStep, Rates, TraceError,
@@ -37,6 +38,7 @@ fn read_quality(input: &Input<'_>) -> Result<Found, TraceError> {
     let mut table = Table::new(input.file, lines(input.text))?;
     let (time, cqi) = (table.column("Timestamp")?, table.column("CQI")?);
     let (network, snr) = (table.column("NetworkMode")?, table.find("SNR"));
+    let rsrp = table.find("RSRP");
     let received = table.find("DL_bitrate");
     let mut fastest: f64 = 0.0;
     let mut clock = Clock::default();
@@ -57,6 +59,8 @@ fn read_quality(input: &Input<'_>) -> Result<Found, TraceError> {
                 .map(Decibel::new),
                 None => None,
             },
+            // as the received rate above
+            rsrp: rsrp.and_then(|column| received_power(row.text(column))),
             network: network_of(row.text(network)),
         });
     }
@@ -89,6 +93,12 @@ fn read_quality(input: &Input<'_>) -> Result<Found, TraceError> {
         duration,
     });
     Ok(Found::new(content, notes))
+}
+
+/// A power that a phone may have received.
+fn received_power(text: &str) -> Option<Dbm> {
+    let dbm = text.parse::<f64>().ok()?;
+    (-200.0..=0.0).contains(&dbm).then(|| Dbm::new(dbm))
 }
 
 fn read_rate(input: &Input<'_>, series: &str) -> Result<Found, TraceError> {

@@ -113,3 +113,25 @@ fn a_segment_more_or_less_waits_for_the_next_turn_and_more_than_that_does_not() 
     assert_eq!((decide(11), flow.window.takes_news()), (11, false));
     assert_eq!((decide(9), flow.window.takes_news()), (9, false));
 }
+
+/// As a flow that comes from another proxy.
+#[test]
+fn what_another_proxy_has_learnt_is_gone_on_with() {
+    let learnt = edge::Learnt {
+        window: Some(WanWindow::Budget(Bytes::new(70_000))),
+        min_rtt: Some(Duration::from_millis(7)),
+        smoothed_rtt: Some(Duration::from_millis(9)),
+    };
+    let (flow, _server) = crate::flow::connected();
+    flow.learn(&learnt, true);
+    assert_eq!(flow.learnt(), learnt);
+    assert_eq!(flow.window.shown(), 70_000);
+    // until it is let go
+    flow.release();
+    assert_eq!(flow.learnt().window, None);
+    // where nothing is decided nothing would take a window back
+    let (flow, _server) = crate::flow::connected();
+    flow.learn(&learnt, false);
+    assert_eq!((flow.learnt().window, flow.window.shown()), (None, 1 << 20));
+    assert_eq!(flow.learnt().min_rtt, learnt.min_rtt);
+}

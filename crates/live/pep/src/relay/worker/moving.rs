@@ -2,14 +2,13 @@
 
 use super::Worker;
 use crate::flow::{Ends, Flow, Window};
-use crate::handover::{freeze, repair};
 use crate::relay::carried::Carried;
 use crate::relay::connection::{Connection, Next, ResetReason, Side};
-use crate::relay::moving::{Adopted, Frozen, Moving};
+use crate::relay::moving::{Adopted, Copies, Frozen, Moving, Phase};
 use crate::relay::slab::Key;
 use crate::relay::upstream::{set_keepalive, set_receive_buffer};
 use crate::sys;
-use relocation::Outcome;
+use relocation::Pieces;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -17,6 +16,22 @@ use std::sync::atomic::Ordering::Relaxed;
 impl Worker {
     pub(super) fn on_moving(&mut self, command: Moving) {
         match command {
+            Moving::Copy {
+                ue,
+                phase,
+                most,
+                to,
+            } => {
+                if phase == Phase::First {
+                    self.begin_copying(ue);
+                }
+                let copies = self.copy(ue, phase, most);
+                if to.send(copies).is_err() {
+                    // who asked has given it up
+                    self.uncopy(ue);
+                }
+            }
+            Moving::Uncopy(ue) => self.uncopy(ue),
             Moving::Freeze { ue, to } => {
                 let frozen = self.freeze(ue);
                 if let Err(unsent) = to.send(frozen) {
@@ -55,16 +70,64 @@ impl Worker {
         }
     }
 
+    fn of_ue(&self, ue: IpAddr) -> Vec<Key> {
+        let of_ue = self.connections.iter();
+        let of_ue = of_ue.filter(|(_, connection)| connection.flow.client.ip() == ue);
+        of_ue.map(|(key, _)| key).collect()
+    }
+
+    fn begin_copying(&mut self, ue: IpAddr) {
+        let most = self.config.relay.pipe.get() as usize;
+        for key in self.of_ue(ue) {
+            if let Some(connection) = self.connections.get_mut(key) {
+                connection.begin_copying(most);
+            }
+        }
+    }
+
+    fn copy(&mut self, ue: IpAddr, phase: Phase, most: usize) -> Copies {
+        let mut copies = Copies::default();
+        for key in self.of_ue(ue) {
+            if let Some(connection) = self.connections.get_mut(key) {
+                if copies.bytes >= most {
+                    copies.has_more = true;
+                    break;
+                }
+                connection.copy_ahead(phase, &mut copies);
+                // there may be room again for what comes
+                self.enqueue(key);
+            }
+        }
+        copies
+    }
+
+    fn uncopy(&mut self, ue: IpAddr) {
+        for key in self.of_ue(ue) {
+            if let Some(connection) = self.connections.get_mut(key) {
+                connection.stop_copying();
+                self.enqueue(key);
+            }
+        }
+    }
+
     fn freeze(&mut self, ue: IpAddr) -> Vec<Frozen> {
         let mark = self.config.onward.mark;
         let of_ue = self
             .connections
             .iter_mut()
             .filter(|(_, connection)| connection.flow.client.ip() == ue);
-        let frozen = of_ue.map(|(key, connection)| Frozen {
-            key,
-            ends: (connection.flow.client, connection.flow.server),
-            state: connection.freeze(mark).map(Box::new),
+        let frozen = of_ue.map(|(key, connection)| {
+            let state = connection.freeze(mark);
+            let (payload, state) = match state {
+                Ok((payload, state)) => (payload, Ok(state)),
+                Err(refused) => (0, Err(refused)),
+            };
+            Frozen {
+                key,
+                ends: (connection.flow.client, connection.flow.server),
+                payload,
+                state,
+            }
         });
         frozen.collect()
     }
@@ -74,6 +137,7 @@ impl Worker {
         for key in keys {
             if let Some(connection) = self.connections.get_mut(key) {
                 connection.thaw(mark, self.now);
+                connection.stop_copying();
                 self.enqueue(key);
             }
         }
@@ -81,7 +145,12 @@ impl Worker {
 
     /// Whoever is refused here ends with a reset: the other proxy has forgotten it.
     fn adopt(&mut self, adopted: Adopted) {
-        let Adopted { flow, ran, wan } = adopted;
+        let Adopted {
+            flow,
+            learnt,
+            ran,
+            wan,
+        } = adopted;
         let (client, server) = (flow.client, flow.server);
         let entered = self.shared.registry.enter(client.ip(), &self.config.limits);
         let Ok((id, ue)) = entered else {
@@ -112,108 +181,19 @@ impl Worker {
         flow_here.set_unsent();
         let carried = Carried::new(flow.down, flow.up);
         let meters = &flow_here.meters;
-        let waiting = |side| carried.left(side).len() as u64;
+        let waiting = |side| carried.left(side).map_or(0, Pieces::len) as u64;
         meters.wan_read.store(waiting(Side::Ran), Relaxed);
         meters.ran_read.store(waiting(Side::Wan), Relaxed);
         self.shared
             .registry
             .account(&flow_here.ue, 0, carried.len());
+        if let Some(learnt) = learnt {
+            // where nothing is decided nothing would take a window back
+            flow_here.learn(&learnt, self.decides().is_some());
+        }
         let connection = Connection::adopted(flow_here, carried, self.now);
         if let Some(key) = self.watch(connection) {
             self.enqueue(key);
-        }
-    }
-}
-
-impl Connection {
-    /// A connection that another proxy had.
-    fn adopted(flow: Arc<Flow>, carried: Carried, now: units::Instant) -> Self {
-        let mut connection = Self::new(flow, now);
-        connection.begin_adopted(carried);
-        connection
-    }
-
-    /// Freezes it, and reads its state.
-    ///
-    /// # Errors
-    /// It stays, and is as it was.
-    fn freeze(&mut self, mark: u32) -> Result<relocation::Flow, Outcome> {
-        self.movable()?;
-        let flow = Arc::clone(&self.flow);
-        let refused = [&flow.ran, &flow.wan].into_iter().find_map(repair::refusal);
-        if let Some(refused) = refused {
-            return Err(refused);
-        }
-        freeze::freeze(&flow.ran).map_err(|_| Outcome::Unreadable)?;
-        let state = freeze::freeze(&flow.wan)
-            .map_err(|_| Outcome::Unreadable)
-            .and_then(|()| self.state());
-        match state {
-            Ok(state) => {
-                self.is_frozen = true;
-                Ok(state)
-            }
-            Err(refused) => {
-                freeze::thaw(&flow.ran, 0);
-                freeze::thaw(&flow.wan, mark);
-                Err(refused)
-            }
-        }
-    }
-
-    /// Of a frozen connection.
-    fn state(&self) -> Result<relocation::Flow, Outcome> {
-        let flow = &self.flow;
-        let unreadable = |error: std::io::Error| {
-            tracing::debug!(flow = flow.id, %error, "a connection cannot be read");
-            Outcome::Unreadable
-        };
-        let ran = repair::save(&flow.ran).map_err(unreadable)?;
-        let wan = repair::save(&flow.wan).map_err(unreadable)?;
-        let [piped_down, piped_up] = self
-            .piped()
-            .map(|piped| piped.map_err(|error| unreadable(error.into())));
-        let join = |unsent: Vec<u8>, side, piped: Vec<u8>, unread: Vec<u8>| {
-            [&unsent, self.carried.left(side), &piped, &unread].concat()
-        };
-        let state = relocation::Flow {
-            client: flow.client,
-            server: flow.server,
-            down: join(ran.unsent, Side::Ran, piped_down?, wan.unread),
-            up: join(wan.unsent, Side::Wan, piped_up?, ran.unread),
-            ran: ran.leg,
-            wan: wan.leg,
-        };
-        // what the other proxy would refuse is better refused here; room for the rest of the message
-        if state.payload() > relocation::MAX_FRAME - 4_096 {
-            return Err(Outcome::TooLarge);
-        }
-        state.check().map_err(|_| Outcome::Unreadable)?;
-        Ok(state)
-    }
-
-    fn thaw(&mut self, mark: u32, now: units::Instant) {
-        if std::mem::take(&mut self.is_frozen) {
-            self.speak();
-            freeze::thaw(&self.flow.ran, 0);
-            freeze::thaw(&self.flow.wan, mark);
-            self.go_on(now);
-        }
-    }
-
-    /// From now on it ends without a packet.
-    fn silence(&self) {
-        for socket in [&self.flow.ran, &self.flow.wan] {
-            // one that has failed ends without one anyway
-            let _ = sys::set_repair(socket, true);
-        }
-    }
-
-    /// From now on it ends with a reset.
-    fn speak(&self) {
-        for socket in [&self.flow.ran, &self.flow.wan] {
-            // one that has failed needs none
-            let _ = sys::set_repair(socket, false);
         }
     }
 }

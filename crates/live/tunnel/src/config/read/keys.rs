@@ -2,8 +2,8 @@
 
 use super::Encryption;
 use crate::config::{Config, ConfigError};
-use crate::key::PublicKeyText;
 use daemon::config::Section;
+use keys::PublicKeyText;
 use std::path::PathBuf;
 use units::Duration;
 

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use std::ffi::OsString;
 use std::process::Command;
 
-pub(super) const CURL: Need = Need::Program("curl");
+pub(in crate::judges) const CURL: Need = Need::Program("curl");
 
 /// More than any measurement takes.
 const SIZE: &str = "100G";
@@ -18,7 +18,7 @@ const PORT: u16 = 4433;
 
 /// By what a download beside a judge comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Download {
+pub(in crate::judges) enum Download {
     /// There is none.
     None,
     /// TCP, from the lab's own server.
@@ -32,7 +32,7 @@ impl Download {
     ///
     /// # Errors
     /// If its server cannot be started.
-    pub(super) fn add(
+    pub(in crate::judges) fn add(
         self,
         command: &mut Command,
         stage: &mut Stage<'_, '_>,
@@ -61,13 +61,13 @@ impl Download {
 
 /// What came of a download while the judge measured.
 #[derive(Clone, Copy, Debug, Deserialize)]
-pub(super) struct Downloaded {
+pub(in crate::judges) struct Downloaded {
     bytes: f64,
     seconds: f64,
 }
 
 impl Downloaded {
-    pub(super) fn goodput(self) -> Measure {
+    pub(in crate::judges) fn goodput(self) -> Measure {
         better::higher(
             "download-goodput",
             "Mbit/s",

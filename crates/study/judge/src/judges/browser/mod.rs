@@ -7,6 +7,6 @@
 //! ```
 
 pub(super) mod call;
-mod download;
+pub(super) mod download;
 pub(super) mod page;
 mod scripts;

@@ -26,6 +26,7 @@ fn ucc_spreads_a_second_and_holds_over_gaps() {
                  cqi,
                  snr,
                  network,
+                 rsrp: _,
              }| {
                 (
                     at.as_millis(),

@@ -70,7 +70,7 @@ pub enum KeyError {
 
 impl Key {
     /// Its bytes.
-    pub(crate) fn bytes(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 
@@ -98,7 +98,7 @@ impl Key {
 
 /// The private key of an end, by X25519. It is never printed but on request.
 #[derive(Clone, Debug)]
-pub struct StaticKey(pub(crate) PrivateKey);
+pub struct StaticKey(PrivateKey);
 
 impl StaticKey {
     /// Makes a new one.
@@ -130,6 +130,11 @@ impl StaticKey {
         write(path, &*self.0.bytes())
     }
 
+    /// The private key.
+    pub fn private(&self) -> &PrivateKey {
+        &self.0
+    }
+
     /// The private key, as a file has it.
     pub fn secret_text(&self) -> String {
         STANDARD.encode(*self.0.bytes())
@@ -143,7 +148,14 @@ impl StaticKey {
 
 /// A public key, as configurations have it: base64 of 32 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PublicKeyText(pub(crate) PublicKey);
+pub struct PublicKeyText(PublicKey);
+
+impl PublicKeyText {
+    /// The key.
+    pub const fn key(self) -> PublicKey {
+        self.0
+    }
+}
 
 impl FromStr for PublicKeyText {
     type Err = String;

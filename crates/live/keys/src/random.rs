@@ -7,7 +7,7 @@ use std::io;
 ///
 /// # Errors
 /// The kernel's.
-pub(crate) fn fill(bytes: &mut [u8]) -> io::Result<()> {
+pub fn fill(bytes: &mut [u8]) -> io::Result<()> {
     // a system call: handshakes must go on where no descriptor is left
     SystemRandom::new()
         .fill(bytes)
@@ -18,7 +18,7 @@ pub(crate) fn fill(bytes: &mut [u8]) -> io::Result<()> {
 ///
 /// # Errors
 /// The kernel's.
-pub(crate) fn seed() -> io::Result<u64> {
+pub fn seed() -> io::Result<u64> {
     let mut bytes = [0; 8];
     fill(&mut bytes)?;
     Ok(u64::from_ne_bytes(bytes))
@@ -26,7 +26,7 @@ pub(crate) fn seed() -> io::Result<u64> {
 
 /// Randomness for handshakes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct System;
+pub struct System;
 
 impl secrecy::Entropy for System {
     fn draw(&mut self) -> Option<[u8; 32]> {
