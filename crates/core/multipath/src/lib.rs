@@ -15,6 +15,7 @@
 //! | [`ecn`] | the ECN field on the way in and out | RFC 6040 |
 //! | [`features`] | what both ends of a path agree on | RFC 4340 section 6 |
 //! | [`join`] | joining a path; handshakes that are not finished | RFC 9897 section 3.3 |
+//! | [`mtu`] | how large packets on a path may be | RFC 8899 |
 //! | [`packet`] | DCCP packets and options as values, and as bytes | RFC 4340, RFC 9897 |
 //! | [`path`] | congestion control, loss detection and acknowledgements of a path | RFC 4340 11, RFC 4341 |
 //! | [`provision`] | what new connections are made with | |
@@ -38,6 +39,7 @@ pub mod client;
 pub mod ecn;
 pub mod features;
 pub mod join;
+pub mod mtu;
 pub mod packet;
 pub mod path;
 pub mod provision;

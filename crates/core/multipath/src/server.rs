@@ -41,7 +41,7 @@ use core::net::{IpAddr, SocketAddr};
 use moving::Move;
 use proofs::Proofs;
 use std::collections::{BTreeMap, VecDeque};
-use units::{Duration, Ecn, Instant};
+use units::{Bytes, Duration, Ecn, Instant};
 
 /// How long a handshake may take.
 const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
@@ -180,6 +180,8 @@ pub struct ServerTransmit<P> {
     pub packet: Packet,
     /// What it carries.
     pub payload: Option<P>,
+    /// As [`Transmit::size`].
+    pub size: Option<Bytes>,
     /// The ECN codepoint of its IP header.
     pub ecn: Ecn,
 }
@@ -278,6 +280,7 @@ impl<P: Payload> Server<P> {
             connection: None,
             packet,
             payload: None,
+            size: None,
             ecn: Ecn::NotEct,
         })
     }
@@ -373,6 +376,7 @@ impl<P: Payload> Server<P> {
                 path,
                 packet,
                 payload,
+                size,
                 ecn,
             } = transmit;
             // the connection goes on while it may: consecutive packets leave in one burst
@@ -383,6 +387,7 @@ impl<P: Payload> Server<P> {
                     connection: Some(key),
                     packet: self.shortened(packet),
                     payload,
+                    size,
                     ecn,
                 });
                 break;

@@ -91,7 +91,7 @@ pub struct ClientArgs {
     #[arg(
         long,
         value_name = "PATH",
-        help = "A path: NAME[,interface=I][,local=A][,remote=A][,priority=P][,carrier=C][,controller=N]; a name \
+        help = "A path: NAME[,interface=I][,local=A][,remote=A][,priority=P][,carrier=C][,controller=N][,path-mtu=BYTES]; a name \
                 alone is that of the interface. May be given several times",
         required_unless_present = "config",
         conflicts_with = "config"

@@ -74,9 +74,9 @@ fn write_path(text: &mut String, path: &Value) {
         ),
         None => "none".to_owned(),
     };
-    let mtu = match path["path_mtu"].as_u64() {
-        Some(mtu) => format!(", MTU {mtu}"),
-        None => String::new(),
+    let mtu = match (path["path_mtu"].as_u64(), path["path_mtu_state"].as_str()) {
+        (Some(mtu), Some(state)) => format!("\n    MTU       {mtu} ({state})"),
+        _ => String::new(),
     };
     let leg = match path["leg"].as_str() {
         Some(state) => format!(
@@ -163,7 +163,7 @@ mod tests {
                     "controller": "bbr2", "state": "up", "priority": 3, "cwnd_packets": 100_000,
                     "rtt_seconds": 0.0205, "min_rtt_seconds": 0.018, "sent_packets": 400, "lost_packets": 1,
                     "cipher": "chacha20-poly1305", "keys_age_seconds": 61.0, "sessions": 12_346,
-                    "path_mtu": 1500, "sent_bytes": 10, "received_bytes": 20 },
+                    "path_mtu": 1500, "path_mtu_state": "search-complete", "sent_bytes": 10, "received_bytes": 20 },
                     { "name": "lte", "remote": "192.0.2.1:6511", "carrier": "tcp",
                     "controller": "cubic", "state": "down", "priority": 2, "cwnd_packets": 0,
                     "rtt_seconds": null, "min_rtt_seconds": null, "sent_packets": 0, "lost_packets": 0,
@@ -182,7 +182,7 @@ mod tests {
             "  path wifi: up, priority 3\n",
             "    leg       returning, left 7 times, back 6\n  path lte",
             "    cipher    chacha20-poly1305, keys 1 min 1 s old, 12345 rekeys\n",
-            "    RTT       20.5 ms (least 18.0 ms), loss 0.25 %, window 100000 packets, MTU 1500\n",
+            "    RTT       20.5 ms (least 18.0 ms), loss 0.25 %, window 100000 packets\n    MTU       1500 (search-complete)\n",
             "    transfer  10 B sent, 20 B received\n",
             "  path lte: down, priority 2\n    endpoint  192.0.2.1:6511 (tcp, cubic)\n    cipher    none\n",
             "    RTT       - (least -), loss -, window 0 packets\n",

@@ -1,10 +1,10 @@
 //! How fast one path is, and what it costs: TCP through the tunnel, over a wire without limits
 //! between two namespaces, beside wireguard-go where it is installed. And what two paths make of two
-//! wires of 50 Mbit/s: goodput of TCP and of UDP, share of the second path, longest time without a byte, also while one
+//! wires of 50 Mbit/s, beside the kernel's MPTCP: goodput of TCP and of UDP, share of the second path, longest time without a byte, also while one
 //! wire is cut.
 //!
-//! As root: `cargo bench -p tunnel --bench throughput [-- --record] [NAME...]`; `WIREGUARD_GO` names
-//! the program.
+//! As root: `cargo bench -p tunnel --bench throughput [-- --record] [NAME...]`. `scripts/setup --bench` installs
+//! wireguard-go where Go is; `WIREGUARD_GO` names another.
 //! `--record` writes the table into `docs/results/tunnel.md`. The program is also the daemon that it
 //! measures.
 #![allow(missing_docs, reason = "a bench")]
@@ -13,6 +13,8 @@
 #[allow(dead_code, reason = "shared with the tests, which use more of it")]
 mod support;
 
+#[path = "throughput/mptcp.rs"]
+mod mptcp;
 #[path = "throughput/pairs.rs"]
 mod pairs;
 
@@ -82,9 +84,10 @@ fn main() -> ExitCode {
     }
     match wireguard_go().filter(|_| is_selected("wireguard-go")) {
         Some(program) => rows.push(("wireguard-go".to_owned(), repeat(|| wireguard(&program)))),
-        None => eprintln!("without wireguard-go: WIREGUARD_GO names the program"),
+        None => eprintln!("without wireguard-go: `scripts/setup --bench` installs it where Go is"),
     }
-    let pairs = pairs::measure(is_selected);
+    let mut pairs = pairs::measure(is_selected);
+    pairs.extend(mptcp::measure(is_selected));
     let table = format!("{}\n{}\n{machine}.\n", table(&rows), pairs::table(&pairs));
     print!("{table}");
     if is_recorded {
@@ -115,8 +118,13 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 fn wireguard_go() -> Option<PathBuf> {
     let named = std::env::var_os("WIREGUARD_GO").map(PathBuf::from);
-    let installed = || Some(PathBuf::from("/usr/bin/wireguard-go")).filter(|path| path.exists());
-    named.or_else(installed)
+    // by scripts/setup, and the distribution's
+    let built = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../../target/wireguard/wireguard"
+    );
+    let installed = [built, "/usr/bin/wireguard-go"].map(PathBuf::from);
+    named.or_else(|| installed.into_iter().find(|path| path.exists()))
 }
 
 /// Keys and addresses of the two ends of a WireGuard tunnel.

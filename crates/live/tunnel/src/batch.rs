@@ -74,6 +74,18 @@ impl Batch {
         Ok(())
     }
 
+    /// Takes a packet without data, which is padded so that its datagram has `size` bytes; into an empty batch.
+    pub(crate) fn push_padded(&mut self, packet: &Packet, size: usize, seal: &mut Seal<'_>) {
+        let around = if seal.is_some() { DATA_OVERHEAD } else { 0 };
+        let mut header = Vec::new();
+        if write_whole(packet, seal.is_some(), &mut header).is_ok() {
+            let padding = size.saturating_sub(around + header.len());
+            // the data of a Sync is ignored (RFC 4340 5.1.2)
+            let payload = Inner::packet(vec![0; padding].into());
+            let _ = self.push(packet, Some(payload), Ecn::NotEct, seal);
+        }
+    }
+
     /// Takes a datagram as it is. False if it does not go with those that are here.
     pub(crate) fn push_bytes(&mut self, datagram: &[u8]) -> bool {
         if !self.takes(Ecn::NotEct, true) || !self.has_room(datagram.len()) {
@@ -110,11 +122,6 @@ impl Batch {
     /// True if there is nothing to send.
     pub(crate) fn is_empty(&self) -> bool {
         self.packets.is_empty()
-    }
-
-    /// What the largest packet carries, if anything: the first, than which none is larger.
-    pub(crate) fn largest(&self) -> Option<Inner> {
-        self.packets.first().and_then(|(_, inner)| inner.clone())
     }
 
     /// Packets here.
@@ -261,6 +268,31 @@ mod tests {
         assert_eq!(count, MAX_SEGMENTS as u64);
     }
 
+    #[test]
+    fn a_probe_has_the_size_that_is_required_sealed_or_not() {
+        use multipath::packet::DccpOption;
+        let mut probe = packet(7);
+        probe.kind = Kind::Sync { ack: SeqNo::new(5) };
+        probe.options = Options::default();
+        let (mut client, _) = ends();
+        for is_long in [false, true] {
+            if is_long {
+                let option =
+                    DccpOption::Multipath(multipath::packet::MpOption::Experimental(vec![1, 2, 3]));
+                probe.options.list.push(option);
+            }
+            for is_sealed in [false, true] {
+                let mut batch = Batch::default();
+                let session = client.session().filter(|_| is_sealed);
+                let mut seal = session.map(|session| (session, Instant::ZERO));
+                batch.push_padded(&probe, 1_472, &mut seal);
+                let sent =
+                    batch.with_pieces(|pieces| pieces.iter().map(|p| p.len()).sum::<usize>());
+                assert_eq!((batch.len(), sent), (1, 1_472));
+            }
+        }
+    }
+
     /// Both ends of a session, after a handshake.
     fn ends() -> (secrecy::Initiator, secrecy::Responder) {
         use keys::System;
@@ -315,8 +347,6 @@ mod tests {
         let pushed = batch.push(&packet(4), None, Ecn::Ect0, &mut None);
         assert!(pushed.is_err(), "not sealed");
         assert!(!batch.push_bytes(b"handshake"), "another mark");
-        let largest = batch.largest().expect("what it carries");
-        assert_eq!(largest.0.len(), 1_400);
         let size = usize::from(batch.segment().expect("several"));
         let bytes = batch.with_pieces(|pieces| {
             assert_eq!(pieces.len(), 1);

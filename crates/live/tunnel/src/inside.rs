@@ -65,8 +65,10 @@ pub(crate) struct Inside {
     coalescer: Coalescer<Inner>,
     /// None without encryption.
     cutter: Option<Cutter>,
-    /// Largest packet that the paths take.
+    /// The device's MTU.
     mtu: usize,
+    /// Largest packet that the paths take: less, where the device may have no smaller MTU.
+    inner: usize,
     /// Answers to packets that are too large: in this second, so many.
     answered: (u64, u32),
     pub(crate) counters: InsideCounters,
@@ -99,6 +101,7 @@ impl Inside {
             coalescer,
             cutter: (config.encryption == Encryption::On).then(Cutter::new),
             mtu,
+            inner: mtu,
             answered: (0, 0),
             counters: InsideCounters::default(),
         })
@@ -114,9 +117,9 @@ impl Inside {
         self.mtu
     }
 
-    /// The paths take less, or more, than before: the kernel fragments, and notifies senders, by the
-    /// MTU of the device.
-    pub(crate) fn set_mtu(&mut self, mtu: usize) {
+    /// The paths take packets of `inner` bytes: the kernel fragments, and notifies senders, by the MTU of the device.
+    pub(crate) fn set_mtu(&mut self, mtu: usize, inner: units::Bytes) {
+        self.inner = usize::try_from(inner.get()).unwrap_or(mtu).min(mtu);
         if mtu == self.mtu {
             return;
         }
@@ -219,7 +222,7 @@ impl Inside {
             return;
         }
         if let [length] = self.lengths[..]
-            && inner::clamp_mss(&mut room[..length], self.mtu)
+            && inner::clamp_mss(&mut room[..length], self.inner)
         {
             self.counters.clamped += 1;
         }
@@ -228,7 +231,7 @@ impl Inside {
             if packet.len() > self.mtu {
                 self.counters.too_big += 1;
                 if self.may_answer(second) {
-                    self.answer_too_big(second, &packet, self.mtu);
+                    self.answer_too_big(&packet, self.mtu);
                 }
                 continue;
             }
@@ -242,7 +245,7 @@ impl Inside {
     }
 
     /// Whether a sender may be notified in this second; counted.
-    pub(crate) fn may_answer(&mut self, second: u64) -> bool {
+    fn may_answer(&mut self, second: u64) -> bool {
         if self.answered.0 != second {
             self.answered = (second, 0);
         }
@@ -250,16 +253,35 @@ impl Inside {
         self.answered.1 <= TOO_BIG_A_SECOND
     }
 
+    /// A packet that no path takes: its sender is notified of what they take. If the device `is_shared` by peers whose paths
+    /// take more, what goes there is cut as they take it.
+    pub(crate) fn refuse_too_big(
+        &mut self,
+        now: Instant,
+        packet: &Inner,
+        mtu: units::Bytes,
+        is_shared: bool,
+    ) {
+        self.counters.too_big += 1;
+        let mtu = usize::try_from(mtu.get()).unwrap_or(usize::MAX);
+        let (second, headers) = (second_of(now), packet.headers());
+        if let (true, Some(cutter), Some((_, to))) =
+            (is_shared, &mut self.cutter, inner::addresses(headers))
+        {
+            cutter.note_narrow(second, to, mtu);
+        }
+        if self.may_answer(second) {
+            self.answer_too_big(headers, mtu);
+        }
+    }
+
     /// Notifies the sender of a packet that is too large, of what would fit. Seldom: the kernel does so by the
     /// device's MTU; this is for what was under way when that shrank, and for a path that is narrower.
     ///
     /// It comes from the address that the packet is for: the kernel drops what comes in with an address of its
     /// own, and takes this one from the device, to which its route leads.
-    pub(crate) fn answer_too_big(&mut self, second: u64, packet: &[u8], mtu: usize) {
+    fn answer_too_big(&mut self, packet: &[u8], mtu: usize) {
         let to = inner::addresses(packet).map(|(_, to)| to);
-        if let (Some(cutter), Some(to)) = (&mut self.cutter, to) {
-            cutter.note_narrow(second, to, mtu);
-        }
         let from = to.filter(|to| !to.is_multicast());
         if let Some(answer) = from.and_then(|from| inner::too_big(packet, mtu, from)) {
             let vnet = VnetHeader::default().bytes();
@@ -273,7 +295,7 @@ impl Inside {
         if inner::is_syn(&packet.0) {
             // the other end may have longer paths than this one; SYNs are few, and may be copied
             let mut data = packet.0.to_vec();
-            self.counters.clamped += u64::from(inner::clamp_mss(&mut data, self.mtu));
+            self.counters.clamped += u64::from(inner::clamp_mss(&mut data, self.inner));
             packet = Inner::packet(data.into());
         }
         self.counters.written_packets += 1;

@@ -56,8 +56,6 @@ pub(crate) struct Link {
     pub(crate) is_busy: bool,
     /// A packet was larger than the way takes.
     pub(crate) is_too_big: bool,
-    /// What the last such packet carried, until its sender is notified.
-    pub(crate) too_big: Option<Inner>,
     /// The kernel's last error, until it is reported.
     pub(crate) fault: Option<io::Error>,
 }
@@ -71,7 +69,6 @@ impl Link {
             counters: LinkCounters::default(),
             is_busy: false,
             is_too_big: false,
-            too_big: None,
             fault: None,
         }
     }
@@ -81,9 +78,17 @@ impl Link {
         let Transmit {
             packet,
             payload,
+            size,
             ecn,
             ..
         } = transmit;
+        if let Some(size) = size {
+            // by itself: where it is too large, nothing else is lost with it
+            self.flush();
+            let size = usize::try_from(size.get()).unwrap_or(MAX_BYTES);
+            self.batch.push_padded(&packet, size, &mut seal);
+            return self.flush();
+        }
         if let Err(payload) = self.batch.push(&packet, payload, ecn, &mut seal) {
             self.flush();
             // an empty batch takes everything
@@ -120,7 +125,6 @@ impl Link {
             match error.raw_os_error() {
                 Some(libc::EMSGSIZE) => {
                     self.is_too_big = true;
-                    self.too_big = self.batch.largest();
                 }
                 // a full queue: as lost as in any other queue
                 Some(libc::EAGAIN | libc::ENOBUFS) => {}
@@ -151,7 +155,11 @@ fn send_batch(
     let segment = batch.segment();
     let mut may_not_cut = false;
     if segment.is_none() || socket.cuts() {
-        let result = batch.with_pieces(|pieces| out(pieces, segment));
+        let mut result = batch.with_pieces(|pieces| out(pieces, segment));
+        if is_too_big(&result) {
+            // what a router has reported of a packet before is the error of the next call, which sends nothing
+            result = batch.with_pieces(|pieces| out(pieces, segment));
+        }
         may_not_cut = segment.is_some()
             && matches!(&result, Err(error)
                 if matches!(error.raw_os_error(), Some(libc::EIO | libc::EINVAL)));
@@ -167,11 +175,14 @@ fn send_batch(
         }
     });
     // a device or a kernel that cannot cut datagrams; pieces beyond the path's MTU are not cut either
-    let is_too_big = matches!(&result, Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE));
-    if may_not_cut && !is_too_big {
+    if may_not_cut && !is_too_big(&result) {
         socket.stop_cutting();
     }
     result
+}
+
+fn is_too_big<T>(result: &io::Result<T>) -> bool {
+    matches!(result, Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE))
 }
 
 /// One packet that came, as it was written or to be expanded.

@@ -50,7 +50,7 @@ type PathMetric = (
     fn(&PathStatus) -> Option<f64>,
 );
 
-const PATHS: [PathMetric; 20] = [
+const PATHS: [PathMetric; 23] = [
     ("path_up", "gauge", "1 while the path answers.", |p| {
         Some(f64::from(u8::from(p.state == "up")))
     }),
@@ -131,6 +131,24 @@ const PATHS: [PathMetric; 20] = [
         "counter",
         "Packets that the kernel did not take.",
         |p| Some(p.socket.refused as f64),
+    ),
+    (
+        "path_mtu_bytes",
+        "gauge",
+        "Largest IP packet that it carries.",
+        |p| p.path_mtu.map(|mtu| mtu as f64),
+    ),
+    (
+        "path_mtu_probes_total",
+        "counter",
+        "Probes of its MTU.",
+        |p| Some(p.mtu_probes as f64),
+    ),
+    (
+        "path_mtu_black_holes_total",
+        "counter",
+        "Times that it carried less than had been found.",
+        |p| Some(p.mtu_black_holes as f64),
     ),
     (
         "path_encrypted",

@@ -143,6 +143,7 @@ fn needs_restart(old: &Config, new: &Config) -> Vec<&'static str> {
         }
         (End::Server(old), End::Server(new)) => {
             compare("controller", old.controller != new.controller);
+            compare("path-mtu", old.path_mtu != new.path_mtu);
             let limits = old.half_open != new.half_open || old.pending != new.pending;
             compare("[limits]", limits);
             #[cfg(feature = "edge")]

@@ -73,7 +73,7 @@ pub(crate) struct Server {
     links: BTreeMap<Flow, Link>,
     /// Links that are to be flushed.
     busy: Vec<Flow>,
-    /// Links that have refused a packet as too large since senders were notified.
+    /// Links that have refused a packet as too large since they were looked at.
     narrow: Vec<Flow>,
     /// TCP connections that carry no path yet.
     pending: Pending,
@@ -116,6 +116,8 @@ impl Server {
                 priority: PathPriority::from_bits(15),
                 packet_size: Bytes::new(limits::packet_size(mtu, false, config.encryption) as u64),
                 lower_headers: Bytes::new(limits::lower_headers(false, config.encryption) as u64),
+                mtu: limits::path_mtu(&config, end.path_mtu),
+                around: Bytes::new(limits::overhead(config.encryption) as u64),
                 ..PathConfig::default()
             },
             shared: keys.shared.clone(),
@@ -225,6 +227,7 @@ impl Server {
             Event::PathUp(path) => {
                 tracing::info!(client = name, path = path.0, "path up");
                 self.on_path_up(key, *path);
+                self.note_link_mtu(now, key, *path);
             }
             Event::PathDown(path) => tracing::info!(client = name, path = path.0, "path down"),
             Event::PathClosed(path) => tracing::info!(client = name, path = path.0, "path closed"),
@@ -281,6 +284,7 @@ impl Server {
             let delivery = self.deliveries.entry(key);
             let delivery = delivery.or_insert_with(|| Delivery::new(inside));
             while let Some(packet) = tunnel.poll_delivery(now) {
+                let packet = narrow::clamped(packet, tunnel);
                 delivery.push(now, packet, inside, &mut admits);
             }
             delivery.flush(now, inside, &mut admits);
@@ -315,7 +319,7 @@ impl Outside for Server {
     fn submit(&mut self, now: Instant, packet: Inner) {
         match self.tunnel_to(&packet) {
             // refused packets are counted by the tunnel
-            Some(tunnel) => drop(tunnel.send(now, packet)),
+            Some(tunnel) => drop(tunnel.send(now, narrow::clamped(packet, tunnel))),
             None => self.unroutable += 1,
         }
     }
@@ -347,7 +351,8 @@ impl Outside for Server {
         }
     }
 
-    fn on_chores(&mut self, now: Instant, poller: &Poller, _inside: &mut Inside) {
+    fn on_chores(&mut self, now: Instant, poller: &Poller, inside: &mut Inside) {
+        self.fit_mtu(inside);
         self.look_after_streams(now);
         self.resume_listeners(poller);
         self.refresh_streams(now);

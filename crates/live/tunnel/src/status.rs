@@ -1,8 +1,9 @@
 //! How a running tunnel stands, as the admin socket shows it and `/metrics` counts it.
 
 use crate::inside::{Inside, InsideCounters};
+use crate::limits;
 use crate::link::LinkCounters;
-use multipath::tunnel::{ClassCounters, PathStats, TunnelStats};
+use multipath::tunnel::{ClassCounters, MtuStats, PathStats, TunnelStats};
 use secrecy::Session;
 use serde::Serialize;
 use units::{Duration, Instant};
@@ -53,6 +54,8 @@ pub(crate) struct ConnectionStatus {
     pub(crate) dropped_packets: u64,
     pub(crate) held_packets: u64,
     pub(crate) late_packets: u64,
+    /// Packets that were larger than any path takes.
+    pub(crate) too_big_packets: u64,
     pub(crate) lost_packets: u64,
     pub(crate) duplicate_packets: u64,
     pub(crate) marked_drops: u64,
@@ -144,8 +147,13 @@ pub(crate) struct PathStatus {
     pub(crate) sessions: u64,
     /// Since when the present keys are there.
     pub(crate) keys_age_seconds: Option<f64>,
-    /// The largest IP packet that the way takes, as the kernel has measured it; of a client's paths over UDP.
-    pub(crate) path_mtu: Option<usize>,
+    /// The largest IP packet that it carries, of paths over UDP.
+    pub(crate) path_mtu: Option<u64>,
+    /// How that is known: `fixed`, or where the search stands (RFC 8899 5.2): `base`, `searching`, `search-complete`, `error`.
+    pub(crate) path_mtu_state: Option<&'static str>,
+    pub(crate) mtu_probes: u64,
+    /// Times that the path carried less than had been found.
+    pub(crate) mtu_black_holes: u64,
     pub(crate) socket: LinkCounters,
 }
 
@@ -184,6 +192,7 @@ impl ConnectionStatus {
             dropped_packets: stats.dropped.get(),
             held_packets: stats.held.get(),
             late_packets: stats.reorder.late.get(),
+            too_big_packets: stats.too_big.get(),
             lost_packets: stats.reorder.given_up.get(),
             duplicate_packets: (stats.duplicates + stats.reorder.duplicates).get(),
             marked_drops: stats.marked_without_ecn.get(),
@@ -203,6 +212,16 @@ impl ConnectionStatus {
 }
 
 impl PathStatus {
+    /// How large IP packets on it may be.
+    pub(crate) fn set_mtu(&mut self, mtu: &MtuStats, is_ipv6: bool) {
+        let outer = limits::ip_udp(is_ipv6) as u64;
+        self.path_mtu = mtu.size.map(|size| size.get() + outer);
+        let fixed = || mtu.size.map(|_| "fixed");
+        self.path_mtu_state = mtu.state.map(|state| state.name()).or_else(fixed);
+        self.mtu_probes = mtu.counters.probes;
+        self.mtu_black_holes = mtu.counters.black_holes;
+    }
+
     /// With what its packets are sealed by, now.
     pub(crate) fn set_session(&mut self, now: Instant, session: Option<&Session>) {
         self.cipher = session.map(|session| session.algorithm().name());
@@ -252,6 +271,9 @@ impl PathStatus {
             sessions: 0,
             keys_age_seconds: None,
             path_mtu: None,
+            path_mtu_state: None,
+            mtu_probes: 0,
+            mtu_black_holes: 0,
             socket,
         }
     }

@@ -97,6 +97,8 @@ impl UdpSocket {
         Ok(socket)
     }
 
+    /// Routers do not fragment what it sends (DF), and the kernel refuses nothing that the interface takes: what the path
+    /// takes is found by probes.
     fn open(is_ipv6: bool) -> io::Result<Self> {
         let family = if is_ipv6 {
             AddressFamily::INET6
@@ -111,7 +113,7 @@ impl UdpSocket {
                 &fd,
                 libc::SOL_IPV6,
                 libc::IPV6_MTU_DISCOVER,
-                libc::IPV6_PMTUDISC_DO,
+                libc::IPV6_PMTUDISC_PROBE,
             )?;
         } else {
             socket_options::set_int(&fd, libc::SOL_IP, libc::IP_RECVTOS, 1)?;
@@ -119,7 +121,7 @@ impl UdpSocket {
                 &fd,
                 libc::SOL_IP,
                 libc::IP_MTU_DISCOVER,
-                libc::IP_PMTUDISC_DO,
+                libc::IP_PMTUDISC_PROBE,
             )?;
         }
         // kernels before 5.0 hand over one datagram a call
@@ -148,8 +150,8 @@ impl UdpSocket {
         local_ip(&self.fd)
     }
 
-    /// The largest IP packet that the way to the peer takes, as the kernel has measured it; of a connected
-    /// socket.
+    /// The largest IP packet that the way to the peer takes by its interface, its route and what routers have reported; of a
+    /// connected socket.
     ///
     /// # Errors
     /// The kernel's, e.g. if the way is gone.

@@ -2,7 +2,7 @@
 
 use crate::packet::{AddressId, Packet};
 use core::net::IpAddr;
-use units::Ecn;
+use units::{Bytes, Ecn};
 
 /// A path that a client is configured with. The number of one that was removed and has ended is free again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -128,6 +128,8 @@ pub struct ClientTransmit<P> {
     pub packet: Packet,
     /// What it carries.
     pub payload: Option<P>,
+    /// As [`crate::tunnel::Transmit::size`].
+    pub size: Option<Bytes>,
     /// The ECN codepoint of its IP header.
     pub ecn: Ecn,
 }

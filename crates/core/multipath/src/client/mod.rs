@@ -50,11 +50,11 @@ use crate::packet::{Compact, Kind, Packet, PathPriority};
 use crate::provision::Provision;
 use crate::scheduler::PathSet;
 use crate::signal::OutboxError;
-use crate::tunnel::{PathConfig, StreamState, Transmit, Tunnel};
+use crate::tunnel::{PathConfig, PathMtu, StreamState, Transmit, Tunnel};
 use crate::{PathId, Payload};
 use path::Entry;
 use std::collections::VecDeque;
-use units::{Ecn, Instant};
+use units::{Bytes, Ecn, Instant};
 
 /// More paths than a connection can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -232,6 +232,26 @@ impl<P: Payload> Client<P> {
         }
     }
 
+    /// The link under a path takes datagrams of that size ([`Tunnel::on_link_mtu`]), now and when it is opened again.
+    pub fn on_link_mtu(&mut self, now: Instant, id: ClientPathId, size: Bytes) {
+        let Some(entry) = self.entry_mut(id) else {
+            return;
+        };
+        match &mut entry.config.mtu {
+            PathMtu::Any => {}
+            PathMtu::Fixed(fixed) => *fixed = size,
+            PathMtu::Found(found) => found.max = size,
+        }
+        if let Some(path) = entry.path() {
+            self.tunnel.on_link_mtu(now, path, size);
+        }
+    }
+
+    /// The next packet that no path takes ([`Tunnel::poll_too_big`]).
+    pub fn poll_too_big(&mut self) -> Option<P> {
+        self.tunnel.poll_too_big()
+    }
+
     /// The next packet that may leave now.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<ClientTransmit<P>> {
         if let Some(last) = self.outbox.pop_front() {
@@ -349,6 +369,7 @@ fn addressed<P>(
         path,
         packet: transmit.packet,
         payload: transmit.payload,
+        size: transmit.size,
         ecn: transmit.ecn,
     })
 }

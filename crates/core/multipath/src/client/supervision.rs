@@ -18,6 +18,7 @@ impl<P: Payload> Client<P> {
             Some(State::Open { path, .. }) => {
                 let path = *path;
                 self.tunnel.nudge(path);
+                self.tunnel.on_path_moved(now, path);
             }
             _ => {}
         }

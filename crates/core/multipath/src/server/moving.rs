@@ -82,6 +82,7 @@ impl<P: Payload> Server<P> {
         }
         self.flows.insert(key, (connection, path));
         self.counters.moved += 1;
+        state.tunnel.on_path_moved(now, path);
         state.tunnel.receive(now, path, packet, None, Ecn::NotEct);
         true
     }

@@ -1,6 +1,7 @@
 //! How an end of a tunnel is configured.
 
 use super::buffer::{BufferQueue, CODEL_INTERVAL, CODEL_TARGET};
+use super::mtu::PathMtu;
 use crate::auth::KeyType;
 use crate::packet::{AddressId, PathPriority};
 use crate::reorder::ReorderConfig;
@@ -155,6 +156,10 @@ pub struct PathConfig {
     pub packet_size: Bytes,
     /// What stands below and beside DCCP takes of that: 28 bytes of IPv4 and UDP, 48 of IPv6 and UDP, and what seals a packet.
     pub lower_headers: Bytes,
+    /// How large its datagrams may be; of a stream, of no effect.
+    pub mtu: PathMtu,
+    /// What lies around a payload in a datagram at most.
+    pub around: Bytes,
 }
 
 impl Default for PathConfig {
@@ -166,6 +171,8 @@ impl Default for PathConfig {
             address: AddressId::default(),
             packet_size: Bytes::new(1_500),
             lower_headers: Bytes::new(28),
+            mtu: PathMtu::Any,
+            around: Bytes::ZERO,
         }
     }
 }

@@ -25,6 +25,7 @@
 //! | `sending`, `receiving` | data and acknowledgements |
 //! | `latency` | latency-sensitive packets: their queue, their copies |
 //! | `probing` | paths that may not answer any more |
+//! | `mtu` | how large packets on each path may be (RFC 8899) |
 //! | `repeating` | partial reliability |
 //! | `path` | a path's state |
 
@@ -36,6 +37,7 @@ mod config;
 mod handshake;
 mod identity;
 mod latency;
+mod mtu;
 mod numbers;
 mod path;
 mod probing;
@@ -54,6 +56,7 @@ pub use config::{
     CONTROLLER, Carrier, PathConfig, SCHEDULER_BUFFER, SERVICE, StreamState, TunnelConfig,
 };
 pub use latency::LatencyCounters;
+pub use mtu::{InnerMtu, MtuStats, PathMtu};
 pub use numbers::reset_for;
 pub use path::PathCounters;
 pub use refusal::Refusal;
@@ -90,6 +93,8 @@ pub struct Transmit<P> {
     pub packet: Packet,
     /// What it carries, if it carries data.
     pub payload: Option<P>,
+    /// It is a probe, and padded so that its datagram has this size, without the headers of IP and UDP.
+    pub size: Option<Bytes>,
     /// The ECN codepoint of its IP header: that of the payload (RFC 6040 4.1, normal mode), or the path's own
     /// ([`crate::ecn`]).
     pub ecn: Ecn,
@@ -152,6 +157,8 @@ pub struct Tunnel<P> {
     unordered: u64,
     /// Packets that had one, and need another.
     again: VecDeque<Queued<P>>,
+    /// Packets that no path takes.
+    too_big: VecDeque<P>,
     /// What may have to be sent again, with partial reliability.
     kept: Option<Reliability<P>>,
     next_mp_seq: MpSeq,
@@ -204,6 +211,7 @@ impl<P: Payload> Tunnel<P> {
             latency,
             unordered: 0,
             again: VecDeque::new(),
+            too_big: VecDeque::new(),
             kept,
             next_mp_seq,
             latest_mp_seq: MpSeq::default(),
@@ -409,6 +417,13 @@ impl<P: Payload> Tunnel<P> {
         let path = &mut self.paths[index];
         let id = path.id;
         let queue = core::mem::take(&mut path.queue);
+        self.put_back(queue);
+        self.reorder.on_path_gone(id);
+        self.outbox.remove_path(id);
+    }
+
+    /// Packets that a path does not carry after all go elsewhere.
+    fn put_back(&mut self, queue: VecDeque<Queued<P>>) {
         if let Some(kept) = &mut self.kept {
             for queued in &queue {
                 kept.on_withdrawn(queued.mp_seq);
@@ -424,8 +439,6 @@ impl<P: Payload> Tunnel<P> {
         }
         let again = self.again.make_contiguous();
         again.sort_by(|a, b| a.mp_seq.circular_cmp(b.mp_seq));
-        self.reorder.on_path_gone(id);
-        self.outbox.remove_path(id);
     }
 }
 

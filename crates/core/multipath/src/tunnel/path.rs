@@ -3,6 +3,7 @@
 use super::config::{Carrier, PathConfig, StreamState};
 use super::identity::Opening;
 use super::latency::Outstanding;
+use super::mtu::{Limit, PathMtu};
 use super::numbers::Numbers;
 use crate::PathId;
 use crate::ecn::{SCALABLE, SCALABLE_CCID, encapsulated};
@@ -162,6 +163,10 @@ pub(super) struct Path<P> {
     pub(super) outstanding: Option<Outstanding>,
     /// It was usable when its state was last reported.
     pub(super) was_usable: bool,
+    /// How large its datagrams may be.
+    pub(super) limit: Limit,
+    /// The longest payload that was taken before, as far as what waits was looked at.
+    pub(super) taken: u64,
 }
 
 /// Which directions have agreed that the outer ECN field is the path's own (`crate::ecn`).
@@ -274,6 +279,11 @@ impl<P> Path<P> {
             counters: PathCounters::default(),
             outstanding: None,
             was_usable: false,
+            limit: Limit::new(match config.carrier {
+                Carrier::Dccp => config.mtu,
+                Carrier::Stream => PathMtu::Any,
+            }),
+            taken: u64::MAX,
             config,
         })
     }
@@ -446,6 +456,7 @@ impl<P> Path<P> {
             features,
             keepalive,
             self.nudge_at,
+            self.limit.next_deadline(),
         ]
         .into_iter()
         .flatten()

@@ -111,8 +111,9 @@ impl<P: Payload> Tunnel<P> {
 
     fn on_acknowledgement(&mut self, now: Instant, index: usize, packet: &Packet) {
         let is_sync = matches!(packet.kind, Kind::Sync { .. } | Kind::SyncAck { .. });
-        if matches!(packet.kind, Kind::SyncAck { .. }) {
+        if let Kind::SyncAck { ack } = packet.kind {
             self.answered(index);
+            self.on_mtu_answer(now, index, ack);
         }
         let path = &mut self.paths[index];
         let Some(ack) = packet.kind.ack().filter(|_| !is_sync && !path.is_stream()) else {
@@ -143,6 +144,7 @@ impl<P: Payload> Tunnel<P> {
         path.receiver.on_outcome(&outcome);
         self.repeat_lost(now, &outcome);
         self.note_latency(now, index, &outcome);
+        self.note_mtu(now, index, &outcome);
         let path = &mut self.paths[index];
         if let Some(rtt) = outcome.rtt {
             path.unreported_rtt = Some(rtt);
@@ -171,6 +173,7 @@ impl<P: Payload> Tunnel<P> {
             path.sender.on_deadline(now, &mut path.outcome);
             self.after_outcome(now, index);
         }
+        self.on_mtu_deadline(now, index);
         let path = &mut self.paths[index];
         let is_lost = path.probe.is_some() && path.received_at + GIVE_UP <= now;
         if is_lost && self.role == super::Role::Server {

@@ -25,6 +25,8 @@ const SHORT: usize = 400;
 /// Latency-sensitive packets that may be in flight beyond a path's window: 10 Mbit/s, to which a flow of that class keeps
 /// unless a codepoint states it, over 150 ms.
 const MAX_BEYOND: Packets = Packets::new(128);
+/// Headers of IP and UDP, which sizes of datagrams do not have: those of IPv4, the shorter ones.
+const IP_UDP: u64 = 28;
 /// A path's round-trip time is reported to the peer at most so often.
 const RTT_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -32,7 +34,8 @@ impl<P: Payload> Tunnel<P> {
     /// The next packet that may leave now.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<P>> {
         for index in 0..self.paths.len() {
-            if let Some(transmit) = self.control_packet(now, index) {
+            let control = self.control_packet(now, index);
+            if let Some(transmit) = control.or_else(|| self.mtu_probe(now, index)) {
                 return Some(transmit);
             }
         }
@@ -77,7 +80,17 @@ impl<P: Payload> Tunnel<P> {
                 packets: Packets::new(backlog as u64),
                 next,
             };
-            let chosen = self.scheduler.choose(now, waiting, &views);
+            let chosen = match self.fitting(now, next, &views) {
+                None => self.scheduler.choose(now, waiting, &views),
+                Some(fitting) if fitting.is_empty() && !views.is_empty() => {
+                    if self.may_fit(next) {
+                        break;
+                    }
+                    self.give_up_next(now);
+                    continue;
+                }
+                Some(fitting) => self.scheduler.choose(now, waiting, &fitting),
+            };
             if chosen.is_empty() {
                 break;
             }
@@ -106,7 +119,17 @@ impl<P: Payload> Tunnel<P> {
                 packets: Packets::new(packets as u64),
                 next,
             };
-            let chosen = self.scheduler.choose_latency(now, waiting, &self.views);
+            let chosen = match self.fitting(now, next, &self.views) {
+                None => self.scheduler.choose_latency(now, waiting, &self.views),
+                Some(fitting) if fitting.is_empty() && !self.views.is_empty() => {
+                    if self.may_fit(next) {
+                        break;
+                    }
+                    self.give_up_next_latency();
+                    continue;
+                }
+                Some(fitting) => self.scheduler.choose_latency(now, waiting, &fitting),
+            };
             if chosen.is_empty() {
                 break;
             }
@@ -123,6 +146,22 @@ impl<P: Payload> Tunnel<P> {
         let again = self.again.front().map(|queued| &queued.payload);
         let next = again.or(self.waiting.front())?;
         Some(Bytes::new(next.len() as u64))
+    }
+
+    /// No path takes the next waiting packet.
+    fn give_up_next(&mut self, now: Instant) {
+        let next = self.again.pop_front().map(|queued| queued.payload);
+        if let Some(payload) = next.or_else(|| self.waiting.pop(now)) {
+            self.refuse_too_big(payload);
+        }
+    }
+
+    /// No path takes the next latency-sensitive packet.
+    fn give_up_next_latency(&mut self) {
+        let latency = self.latency.as_mut();
+        if let Some(queued) = latency.and_then(|of| of.pop(&mut self.next_mp_seq)) {
+            self.refuse_too_big(queued.payload);
+        }
     }
 
     /// The next waiting packet goes to these paths.
@@ -225,6 +264,7 @@ impl<P: Payload> Tunnel<P> {
         Some(Transmit {
             path: path.id,
             packet: path.packet(seq, kind, options),
+            size: None,
             ecn,
             payload: Some(payload),
         })
@@ -283,6 +323,7 @@ impl<P: Payload> Tunnel<P> {
             path: path.id,
             packet: path.packet(seq, kind, options),
             payload: None,
+            size: None,
             ecn: Ecn::NotEct,
         }
     }
@@ -345,8 +386,8 @@ impl<P> Path<P> {
         if !is_due {
             return None;
         }
-        let full = self.config.packet_size.get() as usize;
         let lower = self.config.lower_headers.get() as usize;
+        let full = self.full();
         let others = DATA_HEADER + OPTION * options.list.len() + ACKNOWLEDGEMENT;
         full.checked_sub(lower + payload + others)
             .filter(|&room| room >= MIN_VECTOR)
@@ -373,9 +414,15 @@ impl<P> Path<P> {
 
     /// True if a data packet has room for an option: of those that are written in compact form full ones have not.
     fn has_room_for_option(&self, is_compact: bool, payload: usize) -> bool {
-        let full = self.config.packet_size.get() as usize;
+        let full = self.full();
         let lower = self.config.lower_headers.get() as usize;
         !is_compact || lower + DATA_HEADER + OPTION + payload <= full
+    }
+
+    /// The largest packet with all its headers that optional parts may fill: a full one, or less where the path takes less.
+    fn full(&self) -> usize {
+        let taken = self.limit.size().saturating_add(IP_UDP);
+        self.config.packet_size.get().min(taken) as usize
     }
 
     fn is_rtt_due(&self, now: Instant) -> bool {

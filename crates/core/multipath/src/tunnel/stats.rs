@@ -1,6 +1,7 @@
 //! What there is to see of a tunnel.
 
 use super::latency::{Latency, LatencyCounters};
+use super::mtu::MtuStats;
 use super::path::PathCounters;
 use super::{Carrier, Tunnel};
 use crate::class::Class;
@@ -23,6 +24,7 @@ pub(super) struct Counters {
     pub(super) refused_closes: u64,
     pub(super) refused_handshakes: u64,
     pub(super) paths_made: u64,
+    pub(super) too_big: u64,
     /// Packets that are not latency-sensitive and were given to a path, and copies of those.
     pub(super) bulk: u64,
     pub(super) bulk_copies: u64,
@@ -79,6 +81,8 @@ pub struct TunnelStats {
     pub signals_sent: OutboxCounts,
     /// Control options of the peer, and what became of them.
     pub signals_received: InboxCounts,
+    /// Packets that were larger than any path takes.
+    pub too_big: Packets,
     /// Closes of the connection with a wrong key.
     pub refused_closes: Packets,
     /// Handshakes whose proof was wrong.
@@ -126,6 +130,8 @@ pub struct PathStats {
     pub counters: PathCounters,
     /// What congestion control has counted.
     pub sender: SenderCounters,
+    /// How large its datagrams may be.
+    pub mtu: MtuStats,
     /// Where it is for latency-sensitive packets, if the scheduler has classes.
     pub leg: Option<LegStats>,
 }
@@ -166,6 +172,7 @@ impl<P: Payload> Tunnel<P> {
             suspicious_ecn: Packets::new(counters.suspicious_ecn),
             signals_sent: self.outbox.counts(),
             signals_received: self.inbox.counts(),
+            too_big: Packets::new(counters.too_big),
             refused_closes: Packets::new(counters.refused_closes),
             refused_handshakes: Packets::new(counters.refused_handshakes),
         }
@@ -195,6 +202,7 @@ impl<P: Payload> Tunnel<P> {
             radio_rate: view.radio_rate,
             counters: path.counters,
             sender: path.sender.counters(),
+            mtu: path.limit.stats(),
             leg: self.scheduler.leg(path.id),
         })
     }

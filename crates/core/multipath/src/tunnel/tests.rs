@@ -5,6 +5,7 @@ mod connection;
 mod latency;
 mod losing;
 mod marking;
+mod mtu;
 
 use super::*;
 use crate::auth::PreSharedKey;
@@ -61,6 +62,8 @@ struct Wire {
     /// The longest wait for the wire, and the last outer field of data.
     longest_wait: Duration,
     last_ecn: Option<Ecn>,
+    /// Larger datagrams vanish in it.
+    carries: u64,
 }
 
 impl Wire {
@@ -78,7 +81,8 @@ impl Wire {
             transmit.ecn = Ecn::Ce;
             self.marked += 1;
         }
-        let is_lost = self.loses > 0 && self.sent.is_multiple_of(self.loses);
+        let is_lost = self.loses > 0 && self.sent.is_multiple_of(self.loses)
+            || self.carries < u64::MAX && mtu::datagram(&transmit) > self.carries;
         if self.is_cut || is_lost || self.in_transit.len() >= 500 {
             return;
         }
@@ -111,6 +115,9 @@ struct Pair {
     shared: Vec<PreSharedKey>,
     events: Vec<Event>,
     next: u64,
+    /// Length of the server's packets; none: what it states that all paths take.
+    bytes: Option<usize>,
+    too_big: Vec<Data>,
     /// The field of what is always waiting.
     backlog_ecn: Ecn,
 }
@@ -130,6 +137,7 @@ impl Pair {
             marked: 0,
             longest_wait: Duration::ZERO,
             last_ecn: None,
+            carries: u64::MAX,
         };
         let build = || scheduler::build(scheduler).expect("known");
         // what always waits answers no signal of a queue
@@ -148,6 +156,8 @@ impl Pair {
             shared: Vec::new(),
             events: Vec::new(),
             next: 0,
+            bytes: Some(1_400),
+            too_big: Vec::new(),
             backlog_ecn: Ecn::NotEct,
         }
     }
@@ -186,11 +196,15 @@ impl Pair {
     fn step(&mut self, backlog: usize) {
         let now = self.now;
         if let Some(server) = &mut self.server {
+            let inner = server
+                .inner_mtu()
+                .map_or(1_400, |mtu| mtu.size.get() as usize);
+            self.too_big.extend(server.poll_too_big());
             while server.waiting.len() < backlog {
                 self.next += 1;
                 let data = Data {
                     number: self.next,
-                    bytes: 1_400,
+                    bytes: self.bytes.unwrap_or(inner),
                     ecn: self.backlog_ecn,
                 };
                 if server.send(now, data).is_err() {

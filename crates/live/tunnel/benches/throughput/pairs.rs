@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// The rate of each wire.
-const WIRE_MBPS: u32 = 50;
+pub const WIRE_MBPS: u32 = 50;
 /// Bytes of a data frame beside what it carries, encrypted and not: Ethernet 14, IPv4 20, UDP 8, and what the tunnel adds.
 const AROUND: [f64; 2] = [14.0 + 28.0 + 23.0 + 6.0, 14.0 + 28.0 + 28.0];
 /// What UDP is sent with, in all.
@@ -98,39 +98,14 @@ fn pair(more: &str, traffic: Traffic, is_encrypted: bool) -> Pair {
     };
     let around = AROUND[usize::from(!is_encrypted)];
     let address: SocketAddr = format!("{SERVER}:5001").parse().expect("an address");
-    let mut measured = None;
-    let mut run = |read: &mut dyn FnMut() -> u64, is_cut: bool| {
-        let mut gap = Duration::ZERO;
-        let mut read_for = |time: Duration, gap: &mut Duration| {
-            let began = Instant::now();
-            let (mut bytes, mut last) = (0u64, began);
-            while began.elapsed() < time {
-                bytes += read();
-                *gap = last.elapsed().max(*gap);
-                last = Instant::now();
-            }
-            bytes
-        };
-        let mut warm_up = Duration::ZERO;
-        read_for(Duration::from_secs(1), &mut warm_up);
-        let before = received();
-        let began = Instant::now();
-        let mut bytes = read_for(TIME / 2, &mut gap);
-        if is_cut {
-            hosts.cut("a");
-        }
-        bytes += read_for(TIME / 2, &mut gap);
-        let seconds = began.elapsed().as_secs_f64();
-        let after = received();
-        let over = [0, 1].map(|index| [0, 1].map(|of| after[index][of] - before[index][of]));
+    let shown = |watched: Watched| {
+        let over = watched.over;
         let carried = over[0][0] + over[1][0];
         let frames = carried + (over[0][1] + over[1][1]) * around;
-        measured = Some(Pair {
-            mbps: bytes as f64 * 8.0 / seconds / 1e6,
-            second_share: over[1][0] / carried,
-            gap,
-            fill: (!more.contains("carrier")).then(|| bytes as f64 * 100.0 / frames),
-        });
+        Pair {
+            fill: (!more.contains("carrier")).then(|| watched.bytes as f64 * 100.0 / frames),
+            ..watched.pair()
+        }
     };
     match traffic {
         Traffic::Tcp { is_cut } => {
@@ -138,9 +113,10 @@ fn pair(more: &str, traffic: Traffic, is_encrypted: bool) -> Pair {
             let mut stream = hosts.client.enter(|| connect(address));
             let mut buffer = vec![0; 1 << 20];
             let mut read = || stream.read(&mut buffer).expect("bytes keep coming") as u64;
-            run(&mut read, is_cut);
+            let watched = watch(&hosts, &mut read, received, is_cut);
             drop(stream);
             drop(sender);
+            shown(watched)
         }
         Traffic::Udp(bytes) => {
             let ends = Arc::new(AtomicBool::new(false));
@@ -166,12 +142,70 @@ fn pair(more: &str, traffic: Traffic, is_encrypted: bool) -> Pair {
                 assert_eq!(length, bytes);
                 length as u64
             };
-            run(&mut read, false);
+            let watched = watch(&hosts, &mut read, received, false);
             ends.store(true, Ordering::Relaxed);
             sender.join().expect("it ends");
+            shown(watched)
         }
     }
-    measured.expect("it was run")
+}
+
+/// What came in [`TIME`].
+pub struct Watched {
+    bytes: u64,
+    seconds: f64,
+    gap: Duration,
+    /// Bytes and packets that came by each wire.
+    over: [[f64; 2]; 2],
+}
+
+impl Watched {
+    pub fn pair(&self) -> Pair {
+        let over = self.over;
+        Pair {
+            mbps: self.bytes as f64 * 8.0 / self.seconds / 1e6,
+            second_share: over[1][0] / (over[0][0] + over[1][0]),
+            gap: self.gap,
+            fill: None,
+        }
+    }
+}
+
+/// What `read` gives in [`TIME`], after a second to get going; `received` is what has come by each wire.
+pub fn watch(
+    hosts: &Hosts,
+    read: &mut dyn FnMut() -> u64,
+    received: impl Fn() -> [[f64; 2]; 2],
+    is_cut: bool,
+) -> Watched {
+    let mut gap = Duration::ZERO;
+    let mut read_for = |time: Duration, gap: &mut Duration| {
+        let began = Instant::now();
+        let (mut bytes, mut last) = (0u64, began);
+        while began.elapsed() < time {
+            bytes += read();
+            *gap = last.elapsed().max(*gap);
+            last = Instant::now();
+        }
+        bytes
+    };
+    let mut warm_up = Duration::ZERO;
+    read_for(Duration::from_secs(1), &mut warm_up);
+    let before = received();
+    let began = Instant::now();
+    let mut bytes = read_for(TIME / 2, &mut gap);
+    if is_cut {
+        hosts.cut("a");
+    }
+    bytes += read_for(TIME / 2, &mut gap);
+    let seconds = began.elapsed().as_secs_f64();
+    let after = received();
+    Watched {
+        bytes,
+        seconds,
+        gap,
+        over: [0, 1].map(|index| [0, 1].map(|of| after[index][of] - before[index][of])),
+    }
 }
 
 /// Sends to who sends first, a burst each millisecond, until `ends`.

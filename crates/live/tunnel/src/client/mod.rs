@@ -4,6 +4,7 @@
 mod addresses;
 mod changes;
 mod links;
+mod mtu;
 mod names;
 mod network;
 mod receiving;
@@ -111,8 +112,8 @@ impl Client {
         Ok(client)
     }
 
-    /// Largest packet inside that all paths take, as far as the kernel has measured them; `config` may
-    /// set another.
+    /// Largest packet inside that all paths take by their links, until probes have found more of them; `config` may set
+    /// another.
     pub(crate) fn first_mtu(config: &Config) -> usize {
         let End::Client(end) = &config.end else {
             return limits::usual_mtu(config.encryption);
@@ -121,8 +122,9 @@ impl Client {
         let of = |path: &PathConfig| {
             let remote = path.remote.address()?;
             let socket = UdpSocket::connected(&way(path, config.tun.fwmark), remote).ok()?;
+            let measured = socket.path_mtu().ok()?;
             Some(limits::inner_mtu(
-                socket.path_mtu().ok()?,
+                path.path_mtu.unwrap_or(measured),
                 remote.is_ipv6(),
                 config.encryption,
             ))
@@ -145,6 +147,8 @@ impl Client {
             address: AddressId::default(),
             packet_size: Bytes::new(limits::packet_size(self.mtu, is_ipv6, encryption) as u64),
             lower_headers: Bytes::new(limits::lower_headers(is_ipv6, encryption) as u64),
+            mtu: limits::path_mtu(&self.config, path.path_mtu),
+            around: Bytes::new(limits::overhead(encryption) as u64),
         }
     }
 
@@ -199,6 +203,7 @@ impl Client {
                     }
                     path.set_link(now, link, self.local.as_ref());
                 }
+                self.note_link_mtu(now, id);
                 self.core.on_opened(now, id);
                 self.announce(now, id);
             }
@@ -270,6 +275,7 @@ impl Client {
                     path: PathId(0),
                     packet: out.packet,
                     payload: out.payload,
+                    size: out.size,
                     ecn: out.ecn,
                 };
                 path.push(now, transmit);
@@ -292,26 +298,6 @@ impl Client {
         let link = path.link.as_ref();
         if let Some(fault) = link.and_then(|link| fault_of(&link.link.way, error)) {
             self.core.on_send_fault(now, id, fault);
-        }
-    }
-
-    /// A packet was too large for a path: the device's MTU shrinks. It grows again with the paths.
-    fn fit_mtu(&mut self, inside: &mut Inside) {
-        if self.config.tun.mtu.is_some() {
-            return;
-        }
-        let mut min = None;
-        for (_, link) in self.paths.links_mut() {
-            link.link.is_too_big = false;
-            if let Way::Udp { socket, .. } = &link.link.way
-                && let Ok(mtu) = socket.path_mtu()
-            {
-                let inner = limits::inner_mtu(mtu, socket.is_ipv6(), self.config.encryption);
-                min = Some(min.map_or(inner, |min: usize| min.min(inner)));
-            }
-        }
-        if let Some(mtu) = min {
-            inside.set_mtu(mtu);
         }
     }
 
@@ -398,14 +384,13 @@ impl Outside for Client {
             delivery.push(now, packet, inside, &mut |_| true);
         }
         delivery.flush(now, inside, &mut |_| true);
-        if self.paths.links_mut().any(|(_, link)| link.link.is_too_big) {
-            self.fit_mtu(inside);
-        }
+        self.answer_too_big(now, inside);
     }
 
     fn on_chores(&mut self, now: Instant, _poller: &Poller, inside: &mut Inside) {
         if !self.is_ending {
             self.refresh_names(now);
+            self.note_links(now);
             self.fit_mtu(inside);
         }
     }
@@ -434,8 +419,10 @@ impl Outside for Client {
                 status.set_session(now, secrecy.current());
                 status.sessions = secrecy.established();
             }
-            if let Some(Way::Udp { socket, .. }) = path.link.as_ref().map(|link| &link.link.way) {
-                status.path_mtu = socket.path_mtu().ok();
+            if let Some(Way::Udp { socket, .. }) = path.link.as_ref().map(|link| &link.link.way)
+                && let Some(stats) = &stats
+            {
+                status.set_mtu(&stats.mtu, socket.is_ipv6());
             }
             own.paths.push(status);
         }

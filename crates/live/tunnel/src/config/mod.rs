@@ -129,6 +129,8 @@ pub struct PathConfig {
     pub carrier: Carrier,
     /// Its congestion control: of `cc` for [`Carrier::Dccp`], of the kernel for [`Carrier::Stream`].
     pub controller: String,
+    /// The largest IP packet that it carries, of [`Carrier::Dccp`]; none: what probes find (RFC 8899).
+    pub path_mtu: Option<usize>,
 }
 
 /// A client as the server has it configured.
@@ -155,6 +157,8 @@ pub struct ServerConfig {
     pub clients: Vec<ClientConfig>,
     /// Congestion control towards clients over UDP.
     pub controller: String,
+    /// The largest IP packet that paths over UDP carry; none: what probes find (RFC 8899).
+    pub path_mtu: Option<usize>,
     /// Handshakes in progress at most.
     pub half_open: usize,
     /// Limits of TCP connections that carry no path yet.
@@ -171,6 +175,7 @@ impl Default for ServerConfig {
             announce: Vec::new(),
             clients: Vec::new(),
             controller: Carrier::Dccp.controllers()[0].to_owned(),
+            path_mtu: None,
             half_open: 256,
             pending: crate::PendingLimits::default(),
             #[cfg(feature = "edge")]
@@ -332,7 +337,7 @@ impl Config {
 
 impl PathConfig {
     /// From one word of a command line: `NAME`, then `interface=`, `local=`, `remote=`, `priority=`,
-    /// `carrier=`, `controller=` behind commas; a name alone is that of the interface as well.
+    /// `carrier=`, `controller=`, `path-mtu=` behind commas; a name alone is that of the interface as well.
     ///
     /// # Errors
     /// What is wrong, and what is allowed.
@@ -342,6 +347,10 @@ impl PathConfig {
         let mut lines = vec![format!("name = {name:?}")];
         for word in words.clone() {
             match word.split_once('=') {
+                // a number is one in a file, too
+                Some(("path-mtu", value)) if value.parse::<u32>().is_ok() => {
+                    lines.push(format!("path-mtu = {value}"));
+                }
                 Some((key, value)) => lines.push(format!("{key} = {value:?}")),
                 None => return Err(format!("{word:?} in path {text:?}: expected KEY=VALUE")),
             }

@@ -21,6 +21,8 @@ use units::{Duration, Packets};
 
 /// Minimum and maximum MTU of the device: IPv6 needs the minimum.
 pub(crate) const MTU: std::ops::RangeInclusive<i64> = 1_280..=65_000;
+/// Minimum and maximum size of an IP packet outside: IPv6 needs the minimum, no IP packet is larger than the maximum.
+const PATH_MTU: std::ops::RangeInclusive<i64> = 1_280..=65_535;
 /// Minimum and maximum packets of a buffer.
 const BUFFER: std::ops::RangeInclusive<i64> = 1..=100_000;
 /// Maximum number of paths of a connection (RFC 9897's address identifiers, and our scheduler's sets).
@@ -223,9 +225,13 @@ fn optional(
 fn client(top: &mut Section<'_, '_>, encryption: Encryption) -> Result<ClientEnd, ConfigError> {
     let (server_key, key_file) = keys::peer(top, "server-key", encryption)?;
     let remote = top.parsed::<Remote>("remote")?;
+    let path_mtu = top.whole("path-mtu", PATH_MTU)?;
     let mut paths: Vec<PathConfig> = Vec::new();
     for mut table in top.tables("path", "[[path]]")? {
-        let (path, at) = path(&mut table, remote.as_ref())?;
+        let (mut path, at) = path(&mut table, remote.as_ref())?;
+        if path.carrier == Carrier::Dccp {
+            path.path_mtu = path.path_mtu.or(path_mtu);
+        }
         if paths.iter().any(|other| other.name == path.name) {
             return Err(table.fault_at(at, format!("there are two paths {:?}", path.name)));
         }
@@ -286,6 +292,10 @@ fn path(
     let carrier = table
         .word("carrier", &Carrier::NAMES)?
         .unwrap_or(Carrier::Dccp);
+    let path_mtu = table.whole("path-mtu", PATH_MTU)?;
+    if carrier == Carrier::Stream && path_mtu.is_some() {
+        return Err(table.fault("path-mtu is of no use with carrier = \"tcp\""));
+    }
     let config = PathConfig {
         name,
         interface,
@@ -294,6 +304,7 @@ fn path(
         priority: priority(table)?,
         carrier,
         controller: controller(table, carrier)?,
+        path_mtu,
     };
     Ok((config, at))
 }
@@ -352,6 +363,7 @@ fn server(top: &mut Section<'_, '_>, encryption: Encryption) -> Result<ServerCon
         return Err(top.fault(text));
     }
     let controller = controller(top, Carrier::Dccp)?;
+    let path_mtu = top.whole("path-mtu", PATH_MTU)?;
     let mut clients: Vec<ClientConfig> = Vec::new();
     for mut table in top.tables("client", "[[client]]")? {
         let (name, at) = table.needed_text("name", "\"car\"")?;
@@ -408,6 +420,7 @@ fn server(top: &mut Section<'_, '_>, encryption: Encryption) -> Result<ServerCon
         reports,
         clients,
         controller,
+        path_mtu,
         half_open,
         pending,
     })

@@ -258,6 +258,7 @@ fn transmit(out: ServerTransmit<Inner>) -> Transmit<Inner> {
         path: PathId(0),
         packet: out.packet,
         payload: out.payload,
+        size: out.size,
         ecn: out.ecn,
     }
 }

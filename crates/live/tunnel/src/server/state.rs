@@ -1,6 +1,7 @@
 //! How a server stands.
 
 use super::Server;
+use crate::link::Way;
 use crate::status::{ConnectionStatus, PathStatus, Status};
 use multipath::PathId;
 use multipath::server::ConnectionKey;
@@ -68,6 +69,13 @@ impl Server {
                 stats.as_ref(),
                 counters.unwrap_or_default(),
             );
+            let is_udp = self
+                .links
+                .get(&flow)
+                .is_some_and(|link| matches!(link.way, Way::Udp { .. }));
+            if let Some(stats) = stats.as_ref().filter(|_| is_udp) {
+                path.set_mtu(&stats.mtu, flow.remote.is_ipv6());
+            }
             if let Some(secrecy) = &self.secrecy {
                 let link = LinkId(flow.socket);
                 path.set_session(now, secrecy.current(link));

@@ -15,8 +15,10 @@ mod capture;
 mod dashboard;
 mod faults;
 mod metrics;
+mod mtu;
 mod narrow;
 mod network;
+mod networkd;
 mod paths;
 mod pieces;
 mod radio;
@@ -40,7 +42,9 @@ fn main() -> ExitCode {
         paths::TESTS,
         pieces::TESTS,
         narrow::TESTS,
+        mtu::TESTS,
         network::TESTS,
+        networkd::TESTS,
         radio::TESTS,
         dashboard::TESTS,
         strangers::TESTS,

@@ -312,3 +312,69 @@ proptest! {
         let _ = Config::parse("f", &text, role);
     }
 }
+
+#[test]
+fn the_mtu_of_paths_is_found_unless_it_is_given() {
+    let of = |head: &str, path: &str| {
+        let text = CLIENT.replace(
+            "priority = \"primary\"",
+            &format!("priority = \"primary\"\n{path}"),
+        );
+        let config = Config::parse("t.toml", &format!("{head}\n{text}"), Role::Client);
+        let End::Client(client) = config.expect("valid").end else {
+            panic!("a client")
+        };
+        let all = client.paths.iter().map(|path| path.path_mtu);
+        all.collect::<Vec<_>>()
+    };
+    assert_eq!(of("", ""), [None, None]);
+    assert_eq!(
+        of("path-mtu = 1400", ""),
+        [Some(1_400), None],
+        "TCP has its own"
+    );
+    assert_eq!(
+        of("path-mtu = 1400", "path-mtu = 1280"),
+        [Some(1_280), None]
+    );
+    let word = PathConfig::parse("wlan0,path-mtu=1492,remote=192.0.2.1:1", None);
+    assert_eq!(word.expect("valid").path_mtu, Some(1_492));
+    let server = Config::parse(
+        "t.toml",
+        &format!("path-mtu = 1400\n{SERVER}"),
+        Role::Server,
+    );
+    let End::Server(server) = server.expect("valid").end else {
+        panic!("a server")
+    };
+    assert_eq!(server.path_mtu, Some(1_400));
+}
+
+#[test]
+fn a_path_mtu_that_cannot_be_is_refused_with_file_and_key() {
+    for (given, stated) in [
+        (
+            "1279",
+            "t.toml:1:12: path-mtu is 1279; allowed is a whole number 1280 to 65535",
+        ),
+        (
+            "65536",
+            "t.toml:1:12: path-mtu is 65536; allowed is a whole number 1280 to 65535",
+        ),
+        (
+            "\"found\"",
+            "t.toml:1:13: path-mtu is text; allowed is a whole number 1280 to 65535",
+        ),
+    ] {
+        let given = format!("path-mtu = {given}\n");
+        for (text, role) in [(CLIENT, Role::Client), (SERVER, Role::Server)] {
+            assert_eq!(message(&format!("{given}{text}"), role), stated);
+        }
+    }
+    let text = CLIENT.replace("carrier = \"tcp\"", "carrier = \"tcp\"\npath-mtu = 1400");
+    let stated = message(&text, Role::Client);
+    assert!(
+        stated.ends_with("path-mtu is of no use with carrier = \"tcp\""),
+        "{stated}"
+    );
+}

@@ -200,5 +200,7 @@ pub(super) fn path_config(spec: &TunnelSpec, index: usize) -> PathConfig {
         packet_size,
         // as the simulator counts them: IPv4 and UDP
         lower_headers: UDP_HEADERS,
+        // the simulator's links take packets of any size
+        ..PathConfig::default()
     }
 }
