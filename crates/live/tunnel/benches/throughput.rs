@@ -82,7 +82,8 @@ fn main() -> ExitCode {
             }
         }
     }
-    match wireguard_go().filter(|_| is_selected("wireguard-go")) {
+    match wireguard_go() {
+        _ if !is_selected("wireguard-go") => {}
         Some(program) => rows.push(("wireguard-go".to_owned(), repeat(|| wireguard(&program)))),
         None => eprintln!("without wireguard-go: `scripts/setup --bench` installs it where Go is"),
     }
