@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use relocation::{Message, Streams};
 
 /// What may be held of what came ahead, bytes.
-const MOST: usize = 4_096;
+const MAX_HELD: usize = 4_096;
 
 fuzz_target!(|bytes: &[u8]| {
     let mut streams = Streams::default();
@@ -27,16 +27,16 @@ fuzz_target!(|bytes: &[u8]| {
         assert_eq!(Message::decode(&written[4..]), Ok(message.clone()));
         match message {
             Message::Ahead(ahead) => {
-                let _ = streams.take(*ahead, MOST, 8);
+                let _ = streams.take(*ahead, MAX_HELD, 8);
             }
             Message::Rest(left) => {
                 if let Ok(flow) = streams.complete(*left) {
-                    assert!(flow.payload() <= MOST + bytes.len());
+                    assert!(flow.payload() <= MAX_HELD + bytes.len());
                 }
             }
             Message::Flow(flow) => streams.forget(flow.client, flow.server),
             _ => {}
         }
-        assert!(streams.held() <= MOST);
+        assert!(streams.held() <= MAX_HELD);
     }
 });

@@ -1,4 +1,4 @@
-//! Data packets in six bytes instead of 28, where nobody on the way reads them: in datagrams that are encrypted. Ours, no RFC's.
+//! Data packets in six bytes instead of 28, where no host on the way reads them: in datagrams that are encrypted. Ours, no RFC's.
 //!
 //! ```text
 //!   whole     0 | DCCP header (RFC 4340) | application data

@@ -488,7 +488,7 @@ fn a_transfer_that_is_refused_changes_nothing() {
         moved.expect_err("refused").to_string()
     };
     assert!(error("nobody").contains("no peer \"nobody\", but other"));
-    assert!(error("other").contains("second"), "nobody listens there");
+    assert!(error("other").contains("second"), "no proxy listens there");
     let more = "[limits]\nconnections = 1000\nconnections-per-ue = 1\n";
     let second = two.proxy(1, &at[1], &at[0], more);
     let mut more = connect(&two.client, address).expect("connected");

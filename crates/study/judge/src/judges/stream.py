@@ -42,7 +42,7 @@ def send(host: str, port: int, interval: float, count: int, size: int) -> None:
             try:
                 sock.send(head.ljust(size, b"\x47"))
             except OSError:
-                pass  # nobody is there yet, or a queue is full
+                pass  # no program is there yet, or a queue is full
         due += interval / 1e3
         time.sleep(max(0.0, due - time.monotonic()))
 

@@ -154,17 +154,6 @@ fn packets_are_conserved_and_runs_repeat_to_the_bit_where_a_cell_is_lost() {
     for fetch in ["true", "false"] {
         let set = [("cell.0.off-at", "2 s"), ("handover.context-fetch", fetch)];
         let experiment = experiment(&set);
-        let of = || {
-            let mut it = sim::Simulation::new(&experiment, 3).expect("can be run");
-            it.run();
-            let counts = it.packet_counts();
-            assert_eq!(
-                counts.sent,
-                counts.delivered + counts.dropped + counts.in_network
-            );
-            it.finish()
-        };
-        let (a, b) = (of(), of());
-        assert_eq!((a.handovers, a.events), (b.handovers, b.events));
+        crate::conserved_and_repeated(&experiment);
     }
 }

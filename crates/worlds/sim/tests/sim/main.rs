@@ -52,6 +52,36 @@ fn jain(rates: &[f64]) -> f64 {
     sum * sum / (rates.len() as f64 * squares)
 }
 
+/// The mean of what came of a flow in the steps from one second to another, Mbit/s.
+fn received_mbps(result: &RunResult, flow: &str, from: u64, to: u64) -> f64 {
+    let mut all = result.series.iter();
+    let series = all.find(|s| s.entity == flow && s.metric == scenario::Metric::Received);
+    let points = series.expect("it is measured").points.iter();
+    let within = points.filter(|(at, _)| {
+        let seconds = at.since_start().as_secs_f64();
+        seconds > from as f64 && seconds <= to as f64
+    });
+    let values: Vec<f64> = within.map(|(_, value)| *value).collect();
+    values.iter().sum::<f64>() / values.len() as f64 / 1e6
+}
+
+/// What comes of a run twice, which is the same; no packet appears or vanishes in it.
+fn conserved_and_repeated(experiment: &scenario::Experiment) -> [RunResult; 2] {
+    let results = [(); 2].map(|()| {
+        let mut it = sim::Simulation::new(experiment, 3).expect("can be run");
+        it.run();
+        let counts = it.packet_counts();
+        assert_eq!(
+            counts.sent,
+            counts.delivered + counts.dropped + counts.in_network
+        );
+        it.finish()
+    });
+    let [a, b] = &results;
+    assert_eq!((&a.handovers, a.events), (&b.handovers, b.events));
+    results
+}
+
 /// A queue of a result.
 fn queue<'a>(result: &'a RunResult, name: &str) -> &'a QueueResult {
     result

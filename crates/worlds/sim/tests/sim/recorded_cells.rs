@@ -1,7 +1,7 @@
 //! Users between cells that were recorded.
 
-use scenario::{EmbeddedFiles, Experiment, FailureKind, Metric, Overrides, RunResult};
-use units::Duration;
+use crate::{conserved_and_repeated, received_mbps};
+use scenario::{EmbeddedFiles, Experiment, FailureKind, Overrides, RunResult};
 
 /// The western cell carries 40 Mbit/s, the eastern 10.
 const RATES: scenario::Embedded = &[
@@ -91,19 +91,6 @@ fn run(files: scenario::Embedded, set: &[(&str, &str)]) -> RunResult {
     sim::run(&experiment(files, set), 1).expect("can be run")
 }
 
-/// The mean of what came in the steps from one second to another, Mbit/s.
-fn received_mbps(result: &RunResult, from: u64, to: u64) -> f64 {
-    let mut all = result.series.iter();
-    let series = all.find(|s| s.entity == "down" && s.metric == Metric::Received);
-    let points = series.expect("it is measured").points.iter();
-    let within = points.filter(|(at, _)| {
-        let at = at.since_start();
-        at > Duration::from_secs(from) && at <= Duration::from_secs(to)
-    });
-    let values: Vec<f64> = within.map(|(_, value)| *value).collect();
-    values.iter().sum::<f64>() / values.len() as f64 / 1e6
-}
-
 #[test]
 fn a_user_has_what_was_recorded_of_the_cell_that_serves_it() {
     let result = run(RATES, &[]);
@@ -116,7 +103,7 @@ fn a_user_has_what_was_recorded_of_the_cell_that_serves_it() {
     // of 1,500 bytes with headers, 1,472 are payload; the cell's own headers are a per cent more
     for (from, to, rate) in [(1, 4, 40.0), (5, 8, 10.0), (9, 10, 40.0)] {
         let most = rate * 1_472.0 / 1_500.0;
-        let found = received_mbps(&result, from, to);
+        let found = received_mbps(&result, "down", from, to);
         assert!(
             (0.96 * most..=most + 0.1).contains(&found),
             "{from} to {to} s: {found} of {most}"
@@ -135,9 +122,9 @@ fn without_a_stated_cell_the_first_of_those_that_say_nothing_serves() {
     let set = [("ue.phone.handovers", "[]"), ("duration", "2 s")];
     let result = run(RATES, &set);
     assert!(result.handovers.is_empty());
-    assert!(received_mbps(&result, 1, 2) > 30.0);
+    assert!(received_mbps(&result, "down", 1, 2) > 30.0);
     let east = run(RATES, &[set[0], set[1], ("ue.phone.cell", "east")]);
-    assert!(received_mbps(&east, 1, 2) < 11.0);
+    assert!(received_mbps(&east, "down", 1, 2) < 11.0);
 }
 
 #[test]
@@ -195,18 +182,7 @@ fn runs_repeat_to_the_bit_and_no_packet_appears_or_vanishes() {
     for (files, set) in [(RATES, None), (MEASURED, Some(("pep.mode", "default")))] {
         let set: Vec<(&str, &str)> = set.into_iter().collect();
         let experiment = experiment(files, &set);
-        let of = || {
-            let mut it = sim::Simulation::new(&experiment, 3).expect("can be run");
-            it.run();
-            let counts = it.packet_counts();
-            assert_eq!(
-                counts.sent,
-                counts.delivered + counts.dropped + counts.in_network
-            );
-            it.finish()
-        };
-        let (a, b) = (of(), of());
-        assert_eq!((a.handovers, a.events), (b.handovers, b.events));
+        let [a, b] = conserved_and_repeated(&experiment);
         assert_eq!(a.flows[0].delivered, b.flows[0].delivered);
     }
 }

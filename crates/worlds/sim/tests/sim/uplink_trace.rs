@@ -1,8 +1,8 @@
 //! Uplinks that carry what was recorded.
 
-use crate::run;
+use crate::{received_mbps, run};
 use radio::trace::{Playback, ReadOptions, read};
-use scenario::{AccessSpec, Experiment, Metric, Overrides, RunResult, TraceSpec, load_str};
+use scenario::{AccessSpec, Experiment, Overrides, TraceSpec, load_str};
 use std::sync::Arc;
 use units::Duration;
 
@@ -47,19 +47,6 @@ direction = "up"
 app = { kind = "cbr", rate = "40 Mbit/s", packet = "1472 B" }
 "#;
 
-/// The mean of what came in the steps from one second to another, Mbit/s.
-fn received_mbps(result: &RunResult, from: u64, to: u64) -> f64 {
-    let mut all = result.series.iter();
-    let series = all.find(|s| s.entity == "up" && s.metric == Metric::Received);
-    let points = series.expect("it is measured").points.iter();
-    let within = points.filter(|(at, _)| {
-        let at = at.since_start();
-        at > Duration::from_secs(from) && at <= Duration::from_secs(to)
-    });
-    let values: Vec<f64> = within.map(|(_, value)| *value).collect();
-    values.iter().sum::<f64>() / values.len() as f64 / 1e6
-}
-
 /// 4 Mbit/s for five seconds, then 8: payload is 1472 of 1500 bytes.
 #[test]
 fn an_upload_follows_the_rates_of_the_uplinks_trace() {
@@ -67,7 +54,7 @@ fn an_upload_follows_the_rates_of_the_uplinks_trace() {
     let result = run(&experiment);
     let payload = 1472.0 / 1500.0;
     for (from, to, mbps) in [(1, 5, 4.0), (6, 10, 8.0)] {
-        let received = received_mbps(&result, from, to);
+        let received = received_mbps(&result, "up", from, to);
         assert!(
             (received / (mbps * payload) - 1.0).abs() < 0.01,
             "{from} s: {received}"
@@ -103,7 +90,7 @@ fn after_the_end_of_a_trace_that_is_not_repeated_nothing_is_sent() {
         delivered <= all && delivered >= all - 30_000.0,
         "{delivered}"
     );
-    assert_eq!(received_mbps(&result, 7, 10), 0.0);
+    assert_eq!(received_mbps(&result, "up", 7, 10), 0.0);
 }
 
 /// 208 kbit/s are 500 acknowledgements of 52 bytes a second, each of two segments of 1,448 bytes at most; more than that

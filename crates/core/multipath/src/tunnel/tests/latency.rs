@@ -133,6 +133,14 @@ fn other_schedulers_have_no_classes() {
     assert!(call.delivered.len() > 20);
 }
 
+fn data(number: u64, bytes: usize) -> Data {
+    Data {
+        number,
+        bytes,
+        ecn: Ecn::NotEct,
+    }
+}
+
 /// Both windows are full with bulk, of which nothing has arrived: a call's packets leave nonetheless, up to a bound, and do not
 /// count in the windows.
 #[test]
@@ -140,11 +148,6 @@ fn a_full_window_does_not_hold_a_call() {
     let mut pair = opened("deadline");
     let now = pair.now;
     let server = pair.server.as_mut().expect("accepted");
-    let data = |number, bytes| Data {
-        number,
-        bytes,
-        ecn: Ecn::NotEct,
-    };
     for number in 0..100 {
         server.send(now, data(number, 1_400)).expect("room");
     }
@@ -184,11 +187,6 @@ fn a_full_buffer_refuses_no_call_and_a_flood_ends() {
     let mut pair = opened("deadline");
     let now = pair.now;
     let server = pair.server.as_mut().expect("accepted");
-    let data = |number, bytes| Data {
-        number,
-        bytes,
-        ecn: Ecn::NotEct,
-    };
     let mut number = 0;
     while server.send(now, data(number, 1_400)).is_ok() {
         number += 1;

@@ -59,7 +59,7 @@ impl Connection {
         self.go_on(self.active_at);
     }
 
-    /// It goes on where nobody has looked for a while.
+    /// It goes on after a time without turns.
     pub(in crate::relay) fn go_on(&mut self, now: Instant) {
         self.active_at = now;
         for ready in [&mut self.ran, &mut self.wan] {

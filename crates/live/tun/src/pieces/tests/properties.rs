@@ -58,6 +58,41 @@ fn arrivals(count: usize, fates: &[Fate]) -> Vec<(usize, bool)> {
         .collect()
 }
 
+/// What has arrived of a payload.
+struct Arrived {
+    /// Of each byte, whether it has.
+    bytes: Vec<bool>,
+    /// Of each byte, whether a mark came with it.
+    marked: Vec<bool>,
+    /// The headers have come.
+    has_head: bool,
+}
+
+/// Has pieces of a payload of so many bytes arrive at a device.
+fn arrive(device: &mut Device, pieces: &[Vec<u8>], fates: &[Fate], length: usize) -> Arrived {
+    let places = ranges(pieces);
+    let mut arrived = Arrived {
+        bytes: vec![false; length],
+        marked: vec![false; length],
+        has_head: false,
+    };
+    for (index, flushes) in arrivals(pieces.len(), fates) {
+        let mut data = pieces[index].clone();
+        arrived.has_head |= data[0] & HAS_HEADERS != 0;
+        let (start, end) = places[index];
+        if fates[index % fates.len()].is_marked {
+            mark(&mut data);
+            arrived.marked[start..end].fill(true);
+        }
+        arrived.bytes[start..end].fill(true);
+        device.joiner.push(START, data);
+        if flushes {
+            device.flush(START);
+        }
+    }
+    arrived
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
@@ -77,25 +112,10 @@ proptest! {
         let flow = if is_ipv6 { Flow::V6 } else { Flow::V4 };
         let made = Made::new(flow, true, seq, ACK | more_flags, size, &payload).with_ecn(ecn);
         let pieces = made.pieces(77, max);
-        let places = ranges(&pieces);
         prop_assert!(pieces.iter().all(|piece| piece.len() <= max));
         let mut device = Device::new();
-        let (mut arrived, mut marked) = (vec![false; payload.len()], vec![false; payload.len()]);
-        let mut has_head = false;
-        for (index, flushes) in arrivals(pieces.len(), &fates) {
-            let mut data = pieces[index].clone();
-            has_head |= data[0] & HAS_HEADERS != 0;
-            let (start, end) = places[index];
-            if fates[index % fates.len()].is_marked {
-                mark(&mut data);
-                marked[start..end].fill(true);
-            }
-            arrived[start..end].fill(true);
-            device.joiner.push(START, data);
-            if flushes {
-                device.flush(START);
-            }
-        }
+        let Arrived { bytes: arrived, marked, has_head } =
+            arrive(&mut device, &pieces, &fates, payload.len());
         device.flush(Duration::from_millis(10));
         let mut out = vec![false; payload.len()];
         for packet in &device.packets {
@@ -137,24 +157,9 @@ proptest! {
         let flow = if is_ipv6 && !is_tcp { Flow::V6 } else { Flow::V4 };
         let made = Made::new(flow, is_tcp, 5, 0x10, size, &payload).may_be_fragmented().with_ecn(2);
         let pieces = made.pieces(77, max);
-        let places = ranges(&pieces);
         let mut device = Device::new();
-        let (mut arrived, mut marked) = (vec![false; payload.len()], vec![false; payload.len()]);
-        let mut has_head = false;
-        for (index, flushes) in arrivals(pieces.len(), &fates) {
-            let mut data = pieces[index].clone();
-            has_head |= data[0] & HAS_HEADERS != 0;
-            let (start, end) = places[index];
-            if fates[index % fates.len()].is_marked {
-                mark(&mut data);
-                marked[start..end].fill(true);
-            }
-            arrived[start..end].fill(true);
-            device.joiner.push(START, data);
-            if flushes {
-                device.flush(START);
-            }
-        }
+        let Arrived { bytes: arrived, marked, has_head } =
+            arrive(&mut device, &pieces, &fates, payload.len());
         device.flush(START);
         let size = usize::from(size);
         let expected: Vec<Vec<u8>> = made
