@@ -1,0 +1,518 @@
+//! All bearers of a cell: messages in, radio reports out.
+
+use crate::address::Address;
+use crate::bearer::{Bearer, Estimate, Sent, StatusError};
+use crate::pairing::Pairing;
+use core::net::IpAddr;
+use gtpu::nru::{Assistance, DeliveryStatus, Frame, UserData};
+use gtpu::outer::Datagram;
+use gtpu::pdcp::{SnLength, number};
+use gtpu::{Message, MessageKind, NR_RAN_CONTAINER};
+use rnis::adapters::CellProfile;
+use rnis::identity::{UeId, UeMap};
+use rnis::{BearerReport, CellReport, LinkQuality, MAX_BEARER, RadioReport, Rnti, UeReport};
+use std::collections::{BTreeMap, BTreeSet};
+use units::{BitRate, Bytes, Cqi, Duration, Instant, Prb, Slot};
+
+/// Bearers of a cell that are followed, at most: as many as a report may have UEs.
+pub const MAX_BEARERS: usize = 4_096;
+/// Tunnels upwards that are not paired, at most.
+const MAX_UNPAIRED: usize = 4_096;
+/// So many statuses in a row that do not fit show that the pair was wrong.
+const MISFITS: u32 = 8;
+/// The longest time that a report covers.
+const MAX_PERIOD: Duration = Duration::from_secs(10);
+
+/// One direction of a bearer's F1-U, or that of an Xn-U.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Tunnel {
+    /// Who sends.
+    pub from: IpAddr,
+    /// Who receives, and has given out the identifier.
+    pub to: IpAddr,
+    /// The tunnel endpoint identifier.
+    pub teid: u32,
+}
+
+/// What to make of F1-U.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The cell, as F1-U does not describe it.
+    pub cell: CellProfile,
+    /// Addresses of UEs by the TEID of their tunnel downwards, and their RNTIs.
+    pub ues: UeMap,
+    /// The distributed units whose bearers are the cell's; empty for all.
+    pub units: Vec<IpAddr>,
+    /// Width of PDCP's sequence numbers.
+    pub sn_length: SnLength,
+    /// Each packet has an SDAP header of one octet behind PDCP's.
+    pub has_sdap: bool,
+    /// A bearer of which nothing passes for this is gone: End Markers get lost.
+    pub idle_timeout: Duration,
+}
+
+/// What has passed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Messages of GTP-U.
+    pub messages: u64,
+    /// Packets that are none.
+    pub foreign: u64,
+    /// Frames of the NR user plane that could not be read.
+    pub unreadable: u64,
+    /// Frames with user data.
+    pub user_data: u64,
+    /// Delivery statuses.
+    pub statuses: u64,
+    /// Of these, such that went backwards.
+    pub backward: u64,
+    /// Of these, such that state what was never sent.
+    pub unsent: u64,
+    /// Of these, such whose bearer is not known yet.
+    pub unpaired: u64,
+    /// Bearers that ended with an End Marker or a final frame.
+    pub ended: u64,
+    /// Bearers that ended without.
+    pub idle: u64,
+    /// Bearers on tunnels that were another's before.
+    pub reused: u64,
+    /// Bearers beyond [`MAX_BEARERS`].
+    pub too_many: u64,
+}
+
+#[derive(Debug)]
+struct Followed {
+    bearer: Bearer,
+    address: Address,
+    rnti: Rnti,
+    seen: Instant,
+    cqi: Option<u8>,
+    uplink: Option<Tunnel>,
+}
+
+#[derive(Debug)]
+enum Upwards {
+    Paired { of: Tunnel, misfits: u32 },
+    Unpaired(Pairing),
+}
+
+/// Follows the bearers of a cell.
+#[derive(Debug)]
+pub struct Monitor {
+    config: Config,
+    bearers: BTreeMap<Tunnel, Followed>,
+    upwards: BTreeMap<Tunnel, Upwards>,
+    rntis: BTreeSet<Rnti>,
+    seq: BTreeMap<Rnti, u64>,
+    reported_at: Option<Instant>,
+    slot: u64,
+    counts: Counts,
+}
+
+impl Monitor {
+    /// Of a cell of which nothing has been seen.
+    pub fn new(config: Config) -> Self {
+        let configured = config.ues.ues().iter().flat_map(|ue| &ue.ids);
+        let rntis = configured.filter_map(|id| match id {
+            UeId::Rnti(rnti) => Some(*rnti),
+            _ => None,
+        });
+        Self {
+            rntis: rntis.collect(),
+            config,
+            bearers: BTreeMap::new(),
+            upwards: BTreeMap::new(),
+            seq: BTreeMap::new(),
+            reported_at: None,
+            slot: 0,
+            counts: Counts::default(),
+        }
+    }
+
+    /// What has passed so far.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Bearers that are followed, and of how many of them the queue is known.
+    pub fn followed(&self) -> (usize, usize) {
+        let paired = self.bearers.values().filter(|of| of.uplink.is_some());
+        (self.bearers.len(), paired.count())
+    }
+
+    /// What is known of each bearer: its tunnel downwards, its UE, and the estimate. Of bearers without a status there is none.
+    pub fn estimates(
+        &self,
+        now: Instant,
+    ) -> impl Iterator<Item = (Tunnel, Option<IpAddr>, Option<Estimate>)> {
+        self.bearers.iter().map(move |(tunnel, of)| {
+            let estimate = of.bearer.has_status().then(|| of.bearer.estimate(now));
+            (*tunnel, of.address.get(), estimate)
+        })
+    }
+
+    /// A packet that was captured at `now`: an IP packet, or the beginning of one.
+    pub fn on_packet(&mut self, now: Instant, packet: &[u8]) {
+        let datagram = Datagram::read(packet);
+        let Some(datagram) = datagram.filter(|of| of.destination_port == gtpu::PORT) else {
+            self.counts.foreign += 1;
+            return;
+        };
+        let (mut rest, mut whole) = (datagram.payload, datagram.payload_length);
+        // where the kernel has not cut what it was handed in one piece there are several
+        while !rest.is_empty() {
+            let Ok((message, after)) = Message::read_cut(rest, whole) else {
+                self.counts.foreign += 1;
+                return;
+            };
+            self.counts.messages += 1;
+            let tunnel = Tunnel {
+                from: datagram.source,
+                to: datagram.destination,
+                teid: message.teid,
+            };
+            self.on_message(now, tunnel, &message);
+            whole = whole.saturating_sub(rest.len() - after.len());
+            rest = after;
+        }
+    }
+
+    fn on_message(&mut self, now: Instant, tunnel: Tunnel, message: &Message<'_>) {
+        match message.kind {
+            MessageKind::EndMarker => self.end(tunnel),
+            MessageKind::GPdu => {
+                let Some(content) = message.extension(NR_RAN_CONTAINER) else {
+                    return;
+                };
+                match Frame::read(content) {
+                    Ok(Frame::UserData(frame)) => self.on_user_data(now, tunnel, &frame, message),
+                    Ok(Frame::DeliveryStatus(status)) => self.on_status(now, tunnel, &status),
+                    Ok(Frame::Assistance(assistance)) => self.on_assistance(tunnel, &assistance),
+                    Err(_) => self.counts.unreadable += 1,
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a distributed unit is of this cell.
+    fn is_ours(&self, unit: IpAddr) -> bool {
+        self.config.units.is_empty() || self.config.units.contains(&unit)
+    }
+
+    fn on_user_data(
+        &mut self,
+        now: Instant,
+        tunnel: Tunnel,
+        frame: &UserData,
+        message: &Message<'_>,
+    ) {
+        if !self.is_ours(tunnel.to) {
+            return;
+        }
+        self.counts.user_data += 1;
+        if !self.bearers.contains_key(&tunnel) && !self.follow(now, tunnel) {
+            return;
+        }
+        let length = self.config.sn_length;
+        let header = length.header() + usize::from(self.config.has_sdap);
+        let Some(of) = self.bearers.get_mut(&tunnel) else {
+            return;
+        };
+        of.seen = now;
+        if let Some(to) = frame.discard_to {
+            of.bearer.on_discard(now, None, to);
+        }
+        for block in frame.discard.iter().filter(|block| block.size > 0) {
+            let last = block.start.wrapping_add(u32::from(block.size) - 1);
+            of.bearer.on_discard(now, Some(block.start), last);
+        }
+        let (Some(sn), Some(packet)) = (
+            number(message.payload, length),
+            message.payload_length.checked_sub(header),
+        ) else {
+            return;
+        };
+        let mut is_new = false;
+        if !of.address.is_configured() {
+            let inside = message.payload.get(header..);
+            let ends = inside.and_then(|inside| gtpu::inner::ends(inside, packet));
+            if let Some((_, destination)) = ends
+                && of.address.on_packet(destination)
+            {
+                // the tunnel is another UE's now
+                of.bearer = Bearer::new(length, now);
+                is_new = true;
+            }
+        }
+        let sent = Sent {
+            sequence: frame.sequence,
+            sn,
+            bytes: Bytes::new(packet as u64),
+        };
+        is_new |= of.bearer.on_sent(now, sent);
+        if is_new {
+            self.counts.reused += 1;
+            let uplink = of.uplink.take();
+            self.unpair(uplink);
+        }
+    }
+
+    /// Begins to follow a bearer: false if there are too many.
+    fn follow(&mut self, now: Instant, tunnel: Tunnel) -> bool {
+        if self.bearers.len() >= MAX_BEARERS {
+            self.counts.too_many += 1;
+            return false;
+        }
+        let id = [UeId::Teid(tunnel.teid)];
+        let configured = self.config.ues.address(&id).ok();
+        let rnti = self.config.ues.rnti(&id).ok();
+        let rnti = rnti.unwrap_or_else(|| self.free_rnti());
+        let followed = Followed {
+            bearer: Bearer::new(self.config.sn_length, now),
+            address: Address::new(configured),
+            rnti,
+            seen: now,
+            cqi: None,
+            uplink: None,
+        };
+        self.rntis.insert(rnti);
+        self.bearers.insert(tunnel, followed);
+        true
+    }
+
+    /// The lowest number that no UE has: fewer than [`MAX_BEARERS`] are taken, and those that are configured.
+    fn free_rnti(&self) -> Rnti {
+        let mut free = (1..=u16::MAX).map(Rnti);
+        let found = free.find(|rnti| !self.rntis.contains(rnti));
+        found.unwrap_or(Rnti(u16::MAX))
+    }
+
+    fn on_status(&mut self, now: Instant, tunnel: Tunnel, status: &DeliveryStatus) {
+        if !self.is_ours(tunnel.from) {
+            return;
+        }
+        self.counts.statuses += 1;
+        let Some(of) = self.pair(tunnel, status) else {
+            self.counts.unpaired += 1;
+            return;
+        };
+        let Some(followed) = self.bearers.get_mut(&of) else {
+            return;
+        };
+        followed.seen = now;
+        let result = followed.bearer.on_status(now, status);
+        match result {
+            Ok(()) => {}
+            Err(StatusError::Backward) => self.counts.backward += 1,
+            Err(StatusError::Unsent) => self.counts.unsent += 1,
+        }
+        self.judge_pair(tunnel, of, result.is_err());
+        if status.is_final {
+            self.end(of);
+        }
+    }
+
+    /// The bearer of a tunnel upwards, once it is known.
+    fn pair(&mut self, tunnel: Tunnel, status: &DeliveryStatus) -> Option<Tunnel> {
+        let number = status.transmitted.or(status.delivered);
+        if let Some(Upwards::Paired { of, .. }) = self.upwards.get(&tunnel) {
+            return Some(*of);
+        }
+        let is_known = self.upwards.contains_key(&tunnel);
+        if !is_known && self.upwards.len() >= MAX_BEARERS + MAX_UNPAIRED {
+            return None;
+        }
+        let unpaired = || Upwards::Unpaired(Pairing::default());
+        self.upwards.entry(tunnel).or_insert_with(unpaired);
+        let Some(Upwards::Unpaired(pairing)) = self.upwards.get_mut(&tunnel) else {
+            return None;
+        };
+        let candidates = self.bearers.iter().filter(|(down, followed)| {
+            (down.to, down.from) == (tunnel.from, tunnel.to) && followed.uplink.is_none()
+        });
+        let candidates = candidates.map(|(down, followed)| (*down, &followed.bearer));
+        let of = pairing.on_status(number?, candidates)?;
+        self.bearers.get_mut(&of)?.uplink = Some(tunnel);
+        self.upwards
+            .insert(tunnel, Upwards::Paired { of, misfits: 0 });
+        Some(of)
+    }
+
+    /// Takes a pair apart whose statuses never fit.
+    fn judge_pair(&mut self, tunnel: Tunnel, of: Tunnel, is_misfit: bool) {
+        let Some(Upwards::Paired { misfits, .. }) = self.upwards.get_mut(&tunnel) else {
+            return;
+        };
+        *misfits = if is_misfit { *misfits + 1 } else { 0 };
+        if *misfits < MISFITS {
+            return;
+        }
+        if let Some(followed) = self.bearers.get_mut(&of) {
+            followed.uplink = None;
+        }
+        self.unpair(Some(tunnel));
+    }
+
+    fn unpair(&mut self, uplink: Option<Tunnel>) {
+        if let Some(uplink) = uplink {
+            self.upwards.remove(&uplink);
+        }
+    }
+
+    fn on_assistance(&mut self, tunnel: Tunnel, assistance: &Assistance) {
+        let Some(Upwards::Paired { of, .. }) = self.upwards.get(&tunnel) else {
+            return;
+        };
+        let cqi = assistance.cqi().filter(|cqi| *cqi <= 15);
+        if let (Some(cqi), Some(followed)) = (cqi, self.bearers.get_mut(of)) {
+            followed.cqi = Some(cqi);
+        }
+    }
+
+    /// A bearer has ended, if there is one in this tunnel.
+    fn end(&mut self, tunnel: Tunnel) {
+        if self.remove(tunnel) {
+            self.counts.ended += 1;
+        }
+    }
+
+    fn remove(&mut self, tunnel: Tunnel) -> bool {
+        let Some(removed) = self.bearers.remove(&tunnel) else {
+            return false;
+        };
+        self.unpair(removed.uplink);
+        let configured = self.config.ues.ues().iter().flat_map(|ue| &ue.ids);
+        let is_configured = configured
+            .into_iter()
+            .any(|id| *id == UeId::Rnti(removed.rnti));
+        let is_used = self.bearers.values().any(|of| of.rnti == removed.rnti);
+        if !is_configured && !is_used {
+            self.rntis.remove(&removed.rnti);
+        }
+        true
+    }
+
+    /// Forgets bearers of which nothing passes any more, and tunnels upwards that none of the others has.
+    fn forget(&mut self, now: Instant) {
+        let limit = self.config.idle_timeout;
+        let idle = self.bearers.iter().filter(|(_, of)| {
+            // what still waits has to be sent, however long that takes
+            now.saturating_since(of.seen) >= limit
+        });
+        let idle: Vec<Tunnel> = idle.map(|(tunnel, _)| *tunnel).collect();
+        for tunnel in idle {
+            self.remove(tunnel);
+            self.counts.idle += 1;
+        }
+        let units: BTreeSet<(IpAddr, IpAddr)> = self
+            .bearers
+            .keys()
+            .map(|down| (down.to, down.from))
+            .collect();
+        self.upwards.retain(|up, of| {
+            matches!(of, Upwards::Paired { .. }) || units.contains(&(up.from, up.to))
+        });
+    }
+
+    /// What the cell did since the last report. UEs are in it once their rate is known.
+    pub fn report(&mut self, now: Instant) -> RadioReport {
+        self.forget(now);
+        let period = match self.reported_at.replace(now) {
+            Some(before) => now.saturating_since(before).min(MAX_PERIOD),
+            None => self.config.cell.period,
+        };
+        let cell = self.cell_report(now, period);
+        let mut ues = self.ue_reports(now, &cell);
+        ues.sort_by_key(|ue| ue.rnti);
+        self.seq.retain(|rnti, _| self.rntis.contains(rnti));
+        RadioReport { cell, ues }
+    }
+
+    fn cell_report(&mut self, now: Instant, period: Duration) -> CellReport {
+        let cell = &self.config.cell;
+        let slots = period.ratio(cell.slot_duration) * cell.downlink_share;
+        let slot = now.as_nanos() / cell.slot_duration.as_nanos().max(1);
+        self.slot = slot.max(self.slot + 1);
+        CellReport {
+            id: cell.id,
+            n_prb: cell.n_prb,
+            scs: cell.scs,
+            slot_duration: cell.slot_duration,
+            downlink_share: cell.downlink_share,
+            slot: Slot::new(self.slot),
+            slots: (slots.round() as u32).max(1),
+            prb_background: Prb::new(0),
+        }
+    }
+
+    fn ue_reports(&mut self, now: Instant, cell: &CellReport) -> Vec<UeReport> {
+        // the bearers of a UE with an address are reported together
+        let mut ues: BTreeMap<(Option<IpAddr>, Rnti), Vec<Tunnel>> = BTreeMap::new();
+        for (tunnel, of) in &self.bearers {
+            if of.uplink.is_none() || of.bearer.estimate(now).rate.is_none() {
+                continue;
+            }
+            let key = match of.address.get() {
+                Some(ip) => (Some(ip), Rnti(0)),
+                None => (None, of.rnti),
+            };
+            ues.entry(key).or_default().push(*tunnel);
+        }
+        ues.into_iter()
+            .filter_map(|((ip, _), tunnels)| self.ue_report(now, cell, ip, &tunnels))
+            .collect()
+    }
+
+    fn ue_report(
+        &mut self,
+        now: Instant,
+        cell: &CellReport,
+        ip: Option<IpAddr>,
+        tunnels: &[Tunnel],
+    ) -> Option<UeReport> {
+        let (mut rate, mut served, mut cqi) = (0_u64, Bytes::ZERO, None);
+        let mut bearers = Vec::new();
+        let mut rnti: Option<Rnti> = None;
+        for (tunnel, id) in tunnels.iter().zip(1..=MAX_BEARER) {
+            let of = self.bearers.get_mut(tunnel)?;
+            let estimate = of.bearer.estimate(now);
+            served += of.bearer.take_served();
+            rate = rate.saturating_add(estimate.rate.map_or(0, BitRate::as_bps));
+            cqi = cqi.or(of.cqi);
+            rnti = Some(rnti.map_or(of.rnti, |rnti| rnti.min(of.rnti)));
+            bearers.push(BearerReport {
+                id,
+                queue_bytes: estimate.queue,
+            });
+        }
+        let rnti = rnti?;
+        let queue = bearers.iter().map(|of| of.queue_bytes).sum();
+        if bearers.len() < 2 {
+            bearers.clear();
+        }
+        let seq = self.seq.entry(rnti).or_insert(0);
+        let number = core::mem::replace(seq, *seq + 1);
+        let quality = LinkQuality::Measured {
+            full_band_millibytes: millibytes(rate, cell),
+        };
+        Some(UeReport {
+            ip,
+            cqi: Cqi::new(cqi.unwrap_or(0)),
+            tbs_bytes: served,
+            served_bytes: served,
+            rlc_queue_bytes: queue,
+            bearers,
+            seq: number,
+            ..UeReport::idle(rnti, quality, now)
+        })
+    }
+}
+
+/// Thousandths of a byte that a rate, in bit/s, is in each downlink slot.
+fn millibytes(bps: u64, cell: &CellReport) -> u64 {
+    let interval = cell.downlink_interval().as_nanos();
+    // bits a second times nanoseconds: a thousandth of a byte is 8e6 of these
+    let millibytes = u128::from(bps) * u128::from(interval) / 8_000_000;
+    u64::try_from(millibytes).unwrap_or(u64::MAX)
+}
