@@ -8,6 +8,9 @@
 //!
 //! Units: bytes of IP packets, without the headers of PDCP and SDAP.
 //!
+//! A distributed unit reports what has changed within its period. Where none of its statuses comes for longer, nothing was
+//! transmitted, and the queue is what it was.
+//!
 //! *Deviations* from what a bearer is: a PDU of which a part was sent counts half. PDUs that PDCP sends again are not counted a
 //! second time, so that what RLC has to repeat is not in the queue.
 
@@ -16,8 +19,10 @@ use gtpu::pdcp::SnLength;
 use std::collections::VecDeque;
 use units::{BitRate, Bytes, Duration, Instant};
 
-/// Time constant of the rate: several statuses of 10 ms, and short against what a fading channel holds.
-const RATE_TIME: Duration = Duration::from_millis(40);
+/// Time constant of the rate that is reported.
+const RATE_TIME: Duration = Duration::from_millis(50);
+/// Time constant of the rate at which a queue is taken to drain from one status to the next: short, as a channel fades.
+const DRAIN_TIME: Duration = Duration::from_millis(10);
 /// A status that comes later than this after the one before says nothing of the rate: the bearer was idle.
 const MAX_RATE_GAP: Duration = Duration::from_millis(500);
 /// PDUs that may be missing from a capture at once; a larger step is another bearer on the same tunnel.
@@ -28,6 +33,8 @@ const RESTART_COUNT: usize = 4;
 const BACKWARD_COUNT: u32 = 8;
 /// PDUs that are remembered, at most: more than half of 18-bit numbers are never outstanding.
 const MAX_OUTSTANDING: usize = 1 << 17;
+/// Periods after which a status is missing rather than late.
+const SILENCE: f64 = 1.25;
 /// NR-U's sequence numbers.
 const SEQUENCES: u32 = 1 << 24;
 
@@ -89,6 +96,8 @@ impl Estimate {
 #[derive(Clone, Debug)]
 pub struct Bearer {
     length: SnLength,
+    /// Without a status for so long nothing was transmitted.
+    silence: Duration,
     /// In ascending order of COUNT.
     outstanding: VecDeque<Outstanding>,
     /// Their bytes.
@@ -103,9 +112,12 @@ pub struct Bearer {
     /// Bytes, at `queue_at`.
     queue: f64,
     queue_at: Instant,
-    /// Bytes a second.
+    /// Bytes a second: as reported, and of late.
     rate: Option<f64>,
+    drain: f64,
+    /// When the last status that stated numbers came, and the last of all.
     status_at: Option<Instant>,
+    heard_at: Option<Instant>,
     /// The queue did not run empty since the last status.
     is_busy: bool,
     is_out: bool,
@@ -118,10 +130,11 @@ pub struct Bearer {
 }
 
 impl Bearer {
-    /// A bearer of which nothing has been seen.
-    pub fn new(length: SnLength, now: Instant) -> Self {
+    /// A bearer of which nothing has been seen, at a distributed unit that reports changes within `status_period`.
+    pub fn new(length: SnLength, status_period: Duration, now: Instant) -> Self {
         Self {
             length,
+            silence: status_period.mul_f64(SILENCE),
             outstanding: VecDeque::new(),
             outstanding_bytes: 0,
             next: None,
@@ -131,7 +144,9 @@ impl Bearer {
             queue: 0.0,
             queue_at: now,
             rate: None,
+            drain: 0.0,
             status_at: None,
+            heard_at: None,
             is_busy: false,
             is_out: false,
             served: 0,
@@ -229,7 +244,8 @@ impl Bearer {
         *self = Self {
             restarts: self.restarts + 1,
             served: self.served,
-            ..Self::new(self.length, now)
+            silence: self.silence,
+            ..Self::new(self.length, Duration::ZERO, now)
         };
         for (sent, at) in frames {
             self.on_sent(at, sent);
@@ -253,6 +269,7 @@ impl Bearer {
     /// One whose numbers do not fit is used for nothing.
     pub fn on_status(&mut self, now: Instant, status: &DeliveryStatus) -> Result<(), StatusError> {
         self.advance(now);
+        self.heard_at = Some(now);
         match status.cause {
             Some(Cause::LinkOutage | Cause::DownlinkOutage) => self.is_out = true,
             Some(Cause::LinkResume | Cause::DownlinkResume) => self.is_out = false,
@@ -369,37 +386,58 @@ impl Bearer {
     /// What was served while the queue was never empty is the rate; what was served otherwise is a bound from below.
     fn measure(&mut self, bytes: f64, interval: Duration, is_busy: bool) {
         let measured = bytes / interval.as_secs_f64();
-        let weight = 1.0 - (-interval.ratio(RATE_TIME)).exp();
+        let weight = |time| 1.0 - (-interval.ratio(time)).exp();
+        let counts = |rate| is_busy || measured > rate;
         self.rate = match self.rate {
-            None if measured > 0.0 => Some(measured),
-            Some(rate) if is_busy || measured > rate => Some(rate + weight * (measured - rate)),
+            None if measured > 0.0 => {
+                self.drain = measured;
+                Some(measured)
+            }
+            Some(rate) if counts(rate) => Some(rate + weight(RATE_TIME) * (measured - rate)),
             rate => rate,
         };
+        if counts(self.drain) {
+            self.drain += weight(DRAIN_TIME) * (measured - self.drain);
+        }
     }
 
     /// Lets the queue drain to `now`.
     fn advance(&mut self, now: Instant) {
-        self.queue = self.queue_then(now);
-        self.queue_at = self.queue_at.max(now);
-    }
-
-    fn queue_then(&self, now: Instant) -> f64 {
         let time = now.saturating_since(self.queue_at);
-        match self.rate.filter(|_| !self.is_out) {
-            Some(rate) => (self.queue - rate * time.as_secs_f64()).max(0.0),
-            None => self.queue,
+        self.queue_at = self.queue_at.max(now);
+        if !self.is_out {
+            self.queue = (self.queue - self.drain * time.as_secs_f64()).max(0.0);
         }
     }
 
     /// The queue as a status shows it.
     fn anchor(&mut self) {
+        self.queue = self.stated();
+    }
+
+    /// What was sent and has not been transmitted by the last status.
+    fn stated(&self) -> f64 {
         let half = self.outstanding.front().map_or(0, |of| of.bytes / 2);
-        self.queue = (self.outstanding_bytes - half) as f64;
+        (self.outstanding_bytes - half) as f64
+    }
+
+    /// The queue now.
+    fn queue(&self, now: Instant) -> f64 {
+        let Some(first) = self.outstanding.front() else {
+            return 0.0;
+        };
+        // a change would have been reported since the last status, or since there was something to transmit
+        let since = self.heard_at.map_or(first.at, |at| at.max(first.at));
+        if self.is_out || now.saturating_since(since) > self.silence {
+            return self.stated();
+        }
+        let time = now.saturating_since(self.queue_at);
+        (self.queue - self.drain * time.as_secs_f64()).max(0.0)
     }
 
     /// What is known of it now.
     pub fn estimate(&self, now: Instant) -> Estimate {
-        let queue = self.queue_then(now);
+        let queue = self.queue(now);
         let sojourns = u64::from(self.sojourns);
         let mean = |sojourns| Duration::from_nanos(self.sojourn.as_nanos() / sojourns);
         Estimate {

@@ -2,7 +2,7 @@
 //! distributed unit reports what became of them.
 //!
 //! Statuses are those of srsRAN's distributed unit: at most every [`STATUS_PERIOD`], and only if something has changed since the
-//! last; at once where the centralized unit polls. PDUs are not ciphered (NEA0) and not protected.
+//! last; with each packet upwards; at once where the centralized unit polls. PDUs are not ciphered (NEA0) and not protected.
 
 use gtpu::nru::{DeliveryStatus, Frame, UserData};
 use gtpu::pdcp::{SnLength, write_header};
@@ -12,7 +12,7 @@ use units::{Bytes, Duration, Instant};
 /// From one status to the next, as srsRAN's timer has it.
 pub const STATUS_PERIOD: Duration = Duration::from_millis(10);
 
-/// The QoS flow in SDAP's header, where there is one.
+/// SDAP's header, of one octet: the QoS flow.
 const QFI: u8 = 1;
 
 /// What the distributed unit has done with the PDUs of a bearer so far.
@@ -32,9 +32,10 @@ pub struct EmulatedBearer {
     /// Endpoint at the centralized unit.
     uplink: u32,
     length: SnLength,
-    has_sdap: bool,
     desired_buffer: Bytes,
     sent: u64,
+    /// PDUs that went up.
+    received: u64,
     reported: Option<Progress>,
     next_status: Instant,
     is_polled: bool,
@@ -48,9 +49,9 @@ impl EmulatedBearer {
             downlink,
             uplink,
             length,
-            has_sdap: true,
             desired_buffer,
             sent: 0,
+            received: 0,
             reported: None,
             next_status: Instant::ZERO,
             is_polled: false,
@@ -69,12 +70,7 @@ impl EmulatedBearer {
             polls_status,
             ..UserData::default()
         });
-        let mut pdu = Vec::with_capacity(packet.len() + 4);
-        write_header(self.length.sn(self.sent), self.length, &mut pdu);
-        if self.has_sdap {
-            pdu.push(QFI);
-        }
-        pdu.extend_from_slice(packet);
+        let pdu = self.pdu(self.sent, packet);
         let message = message(self.downlink, &frame, &pdu)?;
         self.sent += 1;
         self.is_polled |= polls_status;
@@ -87,17 +83,44 @@ impl EmulatedBearer {
         if !is_due && !core::mem::take(&mut self.is_polled) {
             return None;
         }
+        let frame = self.report(now, progress);
+        message(self.uplink, &frame, &[])
+    }
+
+    /// The message in which a packet goes up, with a status. None for one that is longer than a message can be.
+    pub fn uplink_data(
+        &mut self,
+        now: Instant,
+        packet: &[u8],
+        progress: Progress,
+    ) -> Option<Vec<u8>> {
+        let pdu = self.pdu(self.received, packet);
+        let frame = self.report(now, progress);
+        let message = message(self.uplink, &frame, &pdu)?;
+        self.received += 1;
+        Some(message)
+    }
+
+    /// A packet as PDCP has it.
+    fn pdu(&self, count: u64, packet: &[u8]) -> Vec<u8> {
+        let mut pdu = Vec::with_capacity(packet.len() + 4);
+        write_header(self.length.sn(count), self.length, &mut pdu);
+        pdu.push(QFI);
+        pdu.extend_from_slice(packet);
+        pdu
+    }
+
+    fn report(&mut self, now: Instant, progress: Progress) -> Frame {
         self.is_polled = false;
         self.next_status = now + STATUS_PERIOD;
         self.reported = Some(progress);
         let highest = |pdus: u64| pdus.checked_sub(1).map(|count| self.length.sn(count));
-        let frame = Frame::DeliveryStatus(DeliveryStatus {
+        Frame::DeliveryStatus(DeliveryStatus {
             desired_buffer: u32::try_from(self.desired_buffer.get()).unwrap_or(u32::MAX),
             delivered: highest(progress.delivered),
             transmitted: highest(progress.transmitted),
             ..DeliveryStatus::default()
-        });
-        message(self.uplink, &frame, &[])
+        })
     }
 
     /// When a status is due next, if something changes.

@@ -9,7 +9,7 @@
 //!
 //! What is sent down and has not been handed to lower layers waits above the MAC: the queue that radio reports have. Between
 //! two delivery statuses it is taken to drain at the rate of late. The equations are in `docs/algorithms/f1u.md`; [`Bearer`] has one
-//! bearer, `pairing` finds which tunnel upwards is of which downwards, `address` whose a bearer is.
+//! bearer, `pairing` finds which tunnel upwards is of which downwards, `address` and `core_side` whose a bearer is.
 //!
 //! [`EmulatedBearer`] is the other side: both ends of a bearer, which number packets and report deliveries, for tests and labs.
 //!
@@ -18,6 +18,7 @@
 
 mod address;
 mod bearer;
+mod core_side;
 mod emulated;
 mod monitor;
 mod pairing;

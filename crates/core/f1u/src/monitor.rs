@@ -2,6 +2,7 @@
 
 use crate::address::Address;
 use crate::bearer::{Bearer, Estimate, Sent, StatusError};
+use crate::core_side::Arrivals;
 use crate::pairing::Pairing;
 use core::net::IpAddr;
 use gtpu::nru::{Assistance, DeliveryStatus, Frame, UserData};
@@ -47,6 +48,8 @@ pub struct Config {
     pub sn_length: SnLength,
     /// Each packet has an SDAP header of one octet behind PDCP's.
     pub has_sdap: bool,
+    /// The distributed units report changes within this.
+    pub status_period: Duration,
     /// A bearer of which nothing passes for this is gone: End Markers get lost.
     pub idle_timeout: Duration,
 }
@@ -102,6 +105,7 @@ pub struct Monitor {
     config: Config,
     bearers: BTreeMap<Tunnel, Followed>,
     upwards: BTreeMap<Tunnel, Upwards>,
+    arrivals: Arrivals,
     rntis: BTreeSet<Rnti>,
     seq: BTreeMap<Rnti, u64>,
     reported_at: Option<Instant>,
@@ -122,6 +126,7 @@ impl Monitor {
             config,
             bearers: BTreeMap::new(),
             upwards: BTreeMap::new(),
+            arrivals: Arrivals::default(),
             seq: BTreeMap::new(),
             reported_at: None,
             slot: 0,
@@ -182,6 +187,7 @@ impl Monitor {
             MessageKind::EndMarker => self.end(tunnel),
             MessageKind::GPdu => {
                 let Some(content) = message.extension(NR_RAN_CONTAINER) else {
+                    self.arrivals.on_message(now, message);
                     return;
                 };
                 match Frame::read(content) {
@@ -237,11 +243,14 @@ impl Monitor {
         if !of.address.is_configured() {
             let inside = message.payload.get(header..);
             let ends = inside.and_then(|inside| gtpu::inner::ends(inside, packet));
-            if let Some((_, destination)) = ends
-                && of.address.on_packet(destination)
-            {
+            let is_others = match (ends, self.arrivals.take(now, packet)) {
+                (Some((_, destination)), _) => of.address.on_packet(destination),
+                (None, Some(destination)) => of.address.on_match(destination),
+                (None, None) => false,
+            };
+            if is_others {
                 // the tunnel is another UE's now
-                of.bearer = Bearer::new(length, now);
+                of.bearer = Bearer::new(length, self.config.status_period, now);
                 is_new = true;
             }
         }
@@ -269,7 +278,7 @@ impl Monitor {
         let rnti = self.config.ues.rnti(&id).ok();
         let rnti = rnti.unwrap_or_else(|| self.free_rnti());
         let followed = Followed {
-            bearer: Bearer::new(self.config.sn_length, now),
+            bearer: Bearer::new(self.config.sn_length, self.config.status_period, now),
             address: Address::new(configured),
             rnti,
             seen: now,

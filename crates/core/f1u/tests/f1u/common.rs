@@ -1,13 +1,13 @@
 //! Cells of the simulator whose packets and deliveries go over F1-U, and monitors of it.
 
-use f1u::{Config, EmulatedBearer, Monitor, Progress, SnLength};
+use f1u::{Config, EmulatedBearer, Monitor, Progress, STATUS_PERIOD, SnLength};
 use gtpu::outer::packet;
 use queue::{Capacity, Packet};
 use radio::{
     BlerFamily, Channel, CqiToMcs, LinkAdaptation, LinkAdaptationConfig, McsTable, SinrSample,
     SinrSource,
 };
-use ran::{BearerConfig, Cell, CellConfig, Output, UeConfig, UeIndex};
+use ran::{BearerConfig, Cell, CellConfig, Direction, Output, UeConfig, UeIndex};
 use rnis::adapters::CellProfile;
 use rnis::identity::UeMap;
 use rnis::{CellId, Rnti};
@@ -56,6 +56,7 @@ pub fn config(sn_length: SnLength) -> Config {
         units: Vec::new(),
         sn_length,
         has_sdap: true,
+        status_period: STATUS_PERIOD,
         idle_timeout: Duration::from_secs(30),
     }
 }
@@ -145,6 +146,8 @@ struct Source {
     ends: EmulatedBearer,
     /// Packets above the RLC, in their order.
     above: std::collections::VecDeque<usize>,
+    /// Packets that the UE has and has not acknowledged.
+    unacknowledged: u32,
 }
 
 /// A cell, its F1-U, and what reads that.
@@ -155,6 +158,8 @@ pub struct World {
     /// What passed, with times: for a capture.
     pub passed: Vec<(Instant, Vec<u8>)>,
     pub keeps: bool,
+    /// UEs acknowledge every other packet.
+    pub acknowledges: bool,
     out: Vec<Output<Length>>,
 }
 
@@ -170,6 +175,7 @@ impl World {
         let sources = (0..count).map(|ue| Source {
             ends: ends(ue),
             above: std::collections::VecDeque::new(),
+            unacknowledged: 0,
         });
         let sources = sources.collect();
         let ues = channels
@@ -189,6 +195,7 @@ impl World {
             sources,
             passed: Vec::new(),
             keeps: false,
+            acknowledges: false,
             out: Vec::new(),
         }
     }
@@ -204,8 +211,18 @@ impl World {
     /// What is due in the cell by now happens, and shows on F1-U.
     pub fn run(&mut self, now: Instant) {
         self.cell.on_deadline(now, &mut self.out);
-        self.out.clear();
-        for ue in 0..self.sources.len() {
+        let mut came_up = vec![0; self.sources.len()];
+        for output in core::mem::take(&mut self.out) {
+            let Output::Delivered { ue, direction, .. } = output else {
+                continue;
+            };
+            match direction {
+                Direction::Uplink => came_up[ue.0] += 1,
+                Direction::Downlink if self.acknowledges => self.acknowledge(now, ue),
+                Direction::Downlink => {}
+            }
+        }
+        for (ue, came_up) in came_up.into_iter().enumerate() {
             let stats = self.cell.stats().ues[ue].bearers[0].downlink;
             assert_eq!(
                 stats.dropped.buffer_full.packets.get(),
@@ -224,9 +241,25 @@ impl World {
                 transmitted: stats.sojourns.packets.get(),
                 delivered: stats.delivered.packets.get() + lost,
             };
+            for _ in 0..came_up {
+                let packet = packet(ue_address(ue), SERVER, &[0; 24]).expect("a packet");
+                let message = self.sources[ue].ends.uplink_data(now, &packet, progress);
+                self.pass(now, UNIT, CENTRAL, &message.expect("a message"));
+            }
             if let Some(message) = self.sources[ue].ends.status(now, progress) {
                 self.pass(now, UNIT, CENTRAL, &message);
             }
+        }
+    }
+
+    /// The UE has another packet.
+    fn acknowledge(&mut self, now: Instant, ue: UeIndex) {
+        let source = &mut self.sources[ue.0];
+        source.unacknowledged += 1;
+        if source.unacknowledged == 2 {
+            source.unacknowledged = 0;
+            let out = &mut self.out;
+            self.cell.send_uplink(now, ue, 0, Length(52), out);
         }
     }
 

@@ -271,11 +271,21 @@ fn f1u(section: &mut Section<'_, '_>, tables: &Tables) -> Result<SourceKind, Con
     if !(100_000..=1 << 30).contains(&buffer.get()) {
         return Err(section.fault(format!("capture-buffer is 100 kB to 1073 MB, not {buffer}")));
     }
+    let status_period: Option<units::Duration> = section.parsed("status-period")?;
+    let status_period = status_period.unwrap_or(units::Duration::from_millis(10));
+    let (least, most) = (
+        units::Duration::from_millis(1),
+        units::Duration::from_secs(1),
+    );
+    if !(least..=most).contains(&status_period) {
+        return Err(section.fault(format!("status-period is 1 ms to 1 s, not {status_period}")));
+    }
     let monitor = f1u::Config {
         cell: cell(section, tables)?,
         ues: tables.ues.clone(),
         units: section.parsed_list("distributed-units")?,
         sn_length,
+        status_period,
         has_sdap: section.truth("sdap")?.unwrap_or(true),
         idle_timeout: units::Duration::from_nanos(
             u64::try_from(idle_timeout.as_nanos()).unwrap_or(u64::MAX),

@@ -184,12 +184,6 @@ impl Feed {
         self.hub.on_report(&self.name, report);
     }
 
-    /// A report that was made here of what has passed.
-    fn observed(&mut self, report: RadioReport) {
-        self.received += 1;
-        self.hub.on_report(&self.name, report);
-    }
-
     /// Something that is no message: too long, not text, of another form.
     pub(crate) fn refuse(&self, error: &dyn std::fmt::Display) {
         self.hub.refuse(&self.name, "form", error);
