@@ -35,6 +35,11 @@ const BACKWARD_COUNT: u32 = 8;
 const MAX_OUTSTANDING: usize = 1 << 17;
 /// Periods after which a status is missing rather than late.
 const SILENCE: f64 = 1.25;
+/// What the last interval between two statuses weighs in their mean.
+const INTERVAL_WEIGHT: f64 = 0.05;
+/// A queue drains for no longer than so many mean intervals without a status: with what the UE gets come packets of its, and
+/// statuses with them.
+const DRAINED_INTERVALS: f64 = 2.0;
 /// NR-U's sequence numbers.
 const SEQUENCES: u32 = 1 << 24;
 
@@ -118,6 +123,8 @@ pub struct Bearer {
     /// When the last status that stated numbers came, and the last of all.
     status_at: Option<Instant>,
     heard_at: Option<Instant>,
+    /// Mean time between statuses that stated progress.
+    interval: Duration,
     /// The queue did not run empty since the last status.
     is_busy: bool,
     is_out: bool,
@@ -147,6 +154,7 @@ impl Bearer {
             drain: 0.0,
             status_at: None,
             heard_at: None,
+            interval: MAX_RATE_GAP,
             is_busy: false,
             is_out: false,
             served: 0,
@@ -353,6 +361,8 @@ impl Bearer {
         let interval = now.saturating_since(before.unwrap_or(now));
         let was_busy = core::mem::replace(&mut self.is_busy, !self.outstanding.is_empty());
         if !first && !interval.is_zero() && interval <= MAX_RATE_GAP {
+            self.interval =
+                self.interval.mul_f64(1.0 - INTERVAL_WEIGHT) + interval.mul_f64(INTERVAL_WEIGHT);
             self.measure(served as f64, interval, was_busy && self.is_busy);
         }
         Ok(())
@@ -403,11 +413,18 @@ impl Bearer {
 
     /// Lets the queue drain to `now`.
     fn advance(&mut self, now: Instant) {
-        let time = now.saturating_since(self.queue_at);
+        let time = self.draining(now);
         self.queue_at = self.queue_at.max(now);
         if !self.is_out {
             self.queue = (self.queue - self.drain * time.as_secs_f64()).max(0.0);
         }
+    }
+
+    /// How long the queue has drained until `now` since it was last brought up to date.
+    fn draining(&self, now: Instant) -> Duration {
+        let heard_at = self.heard_at.unwrap_or(self.queue_at);
+        let until = now.min(heard_at + self.interval.mul_f64(DRAINED_INTERVALS));
+        until.saturating_since(self.queue_at)
     }
 
     /// The queue as a status shows it.
@@ -431,7 +448,7 @@ impl Bearer {
         if self.is_out || now.saturating_since(since) > self.silence {
             return self.stated();
         }
-        let time = now.saturating_since(self.queue_at);
+        let time = self.draining(now);
         (self.queue - self.drain * time.as_secs_f64()).max(0.0)
     }
 
