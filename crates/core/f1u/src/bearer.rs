@@ -478,6 +478,11 @@ impl Bearer {
         self.transmitted.is_some()
     }
 
+    /// PDUs that are remembered.
+    pub(crate) fn remembered(&self) -> usize {
+        self.outstanding.len()
+    }
+
     /// How often another bearer has begun on the tunnel.
     pub fn restarts(&self) -> u64 {
         self.restarts

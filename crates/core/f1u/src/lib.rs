@@ -22,6 +22,7 @@ mod core_side;
 mod emulated;
 mod monitor;
 mod pairing;
+mod report;
 
 pub use bearer::{Bearer, Estimate, Sent, StatusError};
 pub use emulated::{EmulatedBearer, Progress, STATUS_PERIOD};

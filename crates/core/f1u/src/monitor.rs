@@ -9,20 +9,23 @@ use gtpu::nru::{Assistance, DeliveryStatus, Frame, UserData};
 use gtpu::outer::Datagram;
 use gtpu::pdcp::{SnLength, number};
 use gtpu::{Message, MessageKind, NR_RAN_CONTAINER};
+use rnis::Rnti;
 use rnis::adapters::CellProfile;
 use rnis::identity::{UeId, UeMap};
-use rnis::{BearerReport, CellReport, LinkQuality, MAX_BEARER, RadioReport, Rnti, UeReport};
 use std::collections::{BTreeMap, BTreeSet};
-use units::{BitRate, Bytes, Cqi, Duration, Instant, Prb, Slot};
+use units::{Bytes, Duration, Instant};
 
 /// Bearers of a cell that are followed, at most: as many as a report may have UEs.
 pub const MAX_BEARERS: usize = 4_096;
-/// Tunnels upwards that are not paired, at most.
-const MAX_UNPAIRED: usize = 4_096;
+/// Tunnels upwards that are not paired, at most; for one more all of them begin anew.
+const MAX_UNPAIRED: usize = 256;
+/// Statuses of tunnels that are not paired that are looked at, at most, from one report to the next: each is compared with all
+/// bearers.
+const MAX_ATTEMPTS: u32 = 16;
 /// So many statuses in a row that do not fit show that the pair was wrong.
 const MISFITS: u32 = 8;
-/// The longest time that a report covers.
-const MAX_PERIOD: Duration = Duration::from_secs(10);
+/// PDUs of all bearers together that are remembered, at most, from one report to the next.
+const MAX_REMEMBERED: usize = 1 << 18;
 
 /// One direction of a bearer's F1-U, or that of an Xn-U.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -79,18 +82,19 @@ pub struct Counts {
     pub idle: u64,
     /// Bearers on tunnels that were another's before.
     pub reused: u64,
-    /// Bearers beyond [`MAX_BEARERS`].
+    /// PDUs of bearers beyond [`MAX_BEARERS`], and bearers that were forgotten because too much was outstanding in all.
     pub too_many: u64,
 }
 
+/// A bearer that is followed.
 #[derive(Debug)]
-struct Followed {
-    bearer: Bearer,
-    address: Address,
-    rnti: Rnti,
+pub(crate) struct Followed {
+    pub(crate) bearer: Bearer,
+    pub(crate) address: Address,
+    pub(crate) rnti: Rnti,
     seen: Instant,
-    cqi: Option<u8>,
-    uplink: Option<Tunnel>,
+    pub(crate) cqi: Option<u8>,
+    pub(crate) uplink: Option<Tunnel>,
 }
 
 #[derive(Debug)]
@@ -102,14 +106,17 @@ enum Upwards {
 /// Follows the bearers of a cell.
 #[derive(Debug)]
 pub struct Monitor {
-    config: Config,
-    bearers: BTreeMap<Tunnel, Followed>,
+    pub(crate) config: Config,
+    pub(crate) bearers: BTreeMap<Tunnel, Followed>,
     upwards: BTreeMap<Tunnel, Upwards>,
     arrivals: Arrivals,
-    rntis: BTreeSet<Rnti>,
-    seq: BTreeMap<Rnti, u64>,
-    reported_at: Option<Instant>,
-    slot: u64,
+    /// To pair, since the last report.
+    attempts: u32,
+    pub(crate) rntis: BTreeSet<Rnti>,
+    /// Of each UE's reports.
+    pub(crate) seq: BTreeMap<Rnti, u64>,
+    pub(crate) reported_at: Option<Instant>,
+    pub(crate) slot: u64,
     counts: Counts,
 }
 
@@ -127,6 +134,7 @@ impl Monitor {
             bearers: BTreeMap::new(),
             upwards: BTreeMap::new(),
             arrivals: Arrivals::default(),
+            attempts: 0,
             seq: BTreeMap::new(),
             reported_at: None,
             slot: 0,
@@ -328,9 +336,16 @@ impl Monitor {
         if let Some(Upwards::Paired { of, .. }) = self.upwards.get(&tunnel) {
             return Some(*of);
         }
-        let is_known = self.upwards.contains_key(&tunnel);
-        if !is_known && self.upwards.len() >= MAX_BEARERS + MAX_UNPAIRED {
+        if self.attempts >= MAX_ATTEMPTS {
             return None;
+        }
+        self.attempts += 1;
+        if !self.upwards.contains_key(&tunnel) {
+            let is_paired = |of: &Upwards| matches!(of, Upwards::Paired { .. });
+            let paired = self.upwards.values().filter(|of| is_paired(of)).count();
+            if self.upwards.len() - paired >= MAX_UNPAIRED {
+                self.upwards.retain(|_, of| is_paired(of));
+            }
         }
         let unpaired = || Upwards::Unpaired(Pairing::default());
         self.upwards.entry(tunnel).or_insert_with(unpaired);
@@ -403,7 +418,8 @@ impl Monitor {
     }
 
     /// Forgets bearers of which nothing passes any more, and tunnels upwards that none of the others has.
-    fn forget(&mut self, now: Instant) {
+    pub(crate) fn forget(&mut self, now: Instant) {
+        self.attempts = 0;
         let limit = self.config.idle_timeout;
         let idle = self.bearers.iter().filter(|(_, of)| {
             // what still waits has to be sent, however long that takes
@@ -414,6 +430,7 @@ impl Monitor {
             self.remove(tunnel);
             self.counts.idle += 1;
         }
+        self.bound();
         let units: BTreeSet<(IpAddr, IpAddr)> = self
             .bearers
             .keys()
@@ -424,104 +441,19 @@ impl Monitor {
         });
     }
 
-    /// What the cell did since the last report. UEs are in it once their rate is known.
-    pub fn report(&mut self, now: Instant) -> RadioReport {
-        self.forget(now);
-        let period = match self.reported_at.replace(now) {
-            Some(before) => now.saturating_since(before).min(MAX_PERIOD),
-            None => self.config.cell.period,
-        };
-        let cell = self.cell_report(now, period);
-        let mut ues = self.ue_reports(now, &cell);
-        ues.sort_by_key(|ue| ue.rnti);
-        self.seq.retain(|rnti, _| self.rntis.contains(rnti));
-        RadioReport { cell, ues }
-    }
-
-    fn cell_report(&mut self, now: Instant, period: Duration) -> CellReport {
-        let cell = &self.config.cell;
-        let slots = period.ratio(cell.slot_duration) * cell.downlink_share;
-        let slot = now.as_nanos() / cell.slot_duration.as_nanos().max(1);
-        self.slot = slot.max(self.slot + 1);
-        CellReport {
-            id: cell.id,
-            n_prb: cell.n_prb,
-            scs: cell.scs,
-            slot_duration: cell.slot_duration,
-            downlink_share: cell.downlink_share,
-            slot: Slot::new(self.slot),
-            slots: (slots.round() as u32).max(1),
-            prb_background: Prb::new(0),
-        }
-    }
-
-    fn ue_reports(&mut self, now: Instant, cell: &CellReport) -> Vec<UeReport> {
-        // the bearers of a UE with an address are reported together
-        let mut ues: BTreeMap<(Option<IpAddr>, Rnti), Vec<Tunnel>> = BTreeMap::new();
-        for (tunnel, of) in &self.bearers {
-            if of.uplink.is_none() || of.bearer.estimate(now).rate.is_none() {
-                continue;
-            }
-            let key = match of.address.get() {
-                Some(ip) => (Some(ip), Rnti(0)),
-                None => (None, of.rnti),
+    /// Forgets the bearers with the longest ledgers while there is too much in all of them: those whose statuses never come.
+    fn bound(&mut self) {
+        let ledgers = self.bearers.values().map(|of| of.bearer.remembered());
+        let mut all: usize = ledgers.sum();
+        while all > MAX_REMEMBERED {
+            let lengths = self.bearers.iter();
+            let lengths = lengths.map(|(tunnel, of)| (of.bearer.remembered(), *tunnel));
+            let Some((length, tunnel)) = lengths.max() else {
+                return;
             };
-            ues.entry(key).or_default().push(*tunnel);
+            self.remove(tunnel);
+            self.counts.too_many += 1;
+            all -= length;
         }
-        ues.into_iter()
-            .filter_map(|((ip, _), tunnels)| self.ue_report(now, cell, ip, &tunnels))
-            .collect()
     }
-
-    fn ue_report(
-        &mut self,
-        now: Instant,
-        cell: &CellReport,
-        ip: Option<IpAddr>,
-        tunnels: &[Tunnel],
-    ) -> Option<UeReport> {
-        let (mut rate, mut served, mut cqi) = (0_u64, Bytes::ZERO, None);
-        let mut bearers = Vec::new();
-        let mut rnti: Option<Rnti> = None;
-        for (tunnel, id) in tunnels.iter().zip(1..=MAX_BEARER) {
-            let of = self.bearers.get_mut(tunnel)?;
-            let estimate = of.bearer.estimate(now);
-            served += of.bearer.take_served();
-            rate = rate.saturating_add(estimate.rate.map_or(0, BitRate::as_bps));
-            cqi = cqi.or(of.cqi);
-            rnti = Some(rnti.map_or(of.rnti, |rnti| rnti.min(of.rnti)));
-            bearers.push(BearerReport {
-                id,
-                queue_bytes: estimate.queue,
-            });
-        }
-        let rnti = rnti?;
-        let queue = bearers.iter().map(|of| of.queue_bytes).sum();
-        if bearers.len() < 2 {
-            bearers.clear();
-        }
-        let seq = self.seq.entry(rnti).or_insert(0);
-        let number = core::mem::replace(seq, *seq + 1);
-        let quality = LinkQuality::Measured {
-            full_band_millibytes: millibytes(rate, cell),
-        };
-        Some(UeReport {
-            ip,
-            cqi: Cqi::new(cqi.unwrap_or(0)),
-            tbs_bytes: served,
-            served_bytes: served,
-            rlc_queue_bytes: queue,
-            bearers,
-            seq: number,
-            ..UeReport::idle(rnti, quality, now)
-        })
-    }
-}
-
-/// Thousandths of a byte that a rate, in bit/s, is in each downlink slot.
-fn millibytes(bps: u64, cell: &CellReport) -> u64 {
-    let interval = cell.downlink_interval().as_nanos();
-    // bits a second times nanoseconds: a thousandth of a byte is 8e6 of these
-    let millibytes = u128::from(bps) * u128::from(interval) / 8_000_000;
-    u64::try_from(millibytes).unwrap_or(u64::MAX)
 }

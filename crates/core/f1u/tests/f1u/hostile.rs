@@ -378,6 +378,50 @@ fn a_ciphered_bearer_is_of_the_ue_whose_packets_came_from_the_core() {
 }
 
 #[test]
+fn what_is_remembered_is_bounded() {
+    let mut hand = Hand::new(SnLength::Bits18);
+    hand.begin(0);
+    // invented tunnels: downwards, whose statuses never come, and upwards
+    for teid in 0..5_000 {
+        (hand.downlink, hand.uplink) = (1_000 + teid, 100_000 + teid);
+        hand.data(at_ms(25), 0, 1);
+        hand.status(at_ms(25), 0);
+    }
+    let (followed, paired) = hand.monitor.followed();
+    assert_eq!((followed, paired), (f1u::MAX_BEARERS, 1));
+    let too_many = hand.monitor.counts().too_many;
+    assert_eq!(too_many, 5_001 - f1u::MAX_BEARERS as u64);
+}
+
+#[test]
+fn of_too_much_that_is_outstanding_the_longest_ledger_goes() {
+    let mut hand = Hand::new(SnLength::Bits18);
+    hand.begin(0);
+    let mut message = EmulatedBearer::new(8, 80, SnLength::Bits18, Bytes::new(1));
+    let message = message.user_data(&ip_packet(1, 60), false);
+    let mut packet = packet(CENTRAL, UNIT, &message.expect("a message")).expect("a packet");
+    for teid in 1..4_u8 {
+        for number in 0..90_000_u32 {
+            // the TEID, NR-U's number and PDCP's
+            packet[35] = 100 + teid;
+            packet[43..46].copy_from_slice(&number.to_be_bytes()[1..]);
+            packet[48..51].copy_from_slice(&(0x80_0000 | number).to_be_bytes()[1..]);
+            hand.monitor.on_packet(at_ms(25), &packet);
+        }
+    }
+    assert_eq!(hand.monitor.followed().0, 4);
+    hand.monitor.report(at_ms(30));
+    assert_eq!(
+        (hand.monitor.followed().0, hand.monitor.counts().too_many),
+        (3, 1)
+    );
+    hand.status(at_ms(30), 12);
+    let mut all = hand.monitor.estimates(at_ms(30));
+    let (_, _, kept) = all.find(|of| of.0.teid == 7).expect("it has little");
+    assert_eq!(Some(kept.expect("known").queue.get()), waiting(7));
+}
+
+#[test]
 fn only_units_of_the_cell_are_followed() {
     let mut hand = Hand::new(SnLength::Bits18);
     let mut other = config(SnLength::Bits18);
