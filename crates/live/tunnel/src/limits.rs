@@ -58,6 +58,12 @@ pub(crate) fn usual_mtu(encryption: Encryption) -> usize {
     1_500 - 48 - overhead(encryption)
 }
 
+/// Largest packet inside: what the device holds, or over this family of IP what a link takes of which nothing is known.
+pub(crate) fn link_mtu(config: &Config, is_ipv6: bool) -> usize {
+    let usual = inner_mtu(USUAL_LINK, is_ipv6, config.encryption);
+    config.tun.mtu.unwrap_or(usual)
+}
+
 /// Largest packet inside that a path of this MTU takes.
 pub(crate) fn inner_mtu(path_mtu: usize, is_ipv6: bool, encryption: Encryption) -> usize {
     path_mtu
@@ -167,6 +173,17 @@ mod tests {
         assert_eq!(largest_datagram(&any, 65_536, false), Bytes::new(65_048));
         let small = config("[tun]\nmtu = 1300");
         assert_eq!(largest_datagram(&small, 9_000, false), Bytes::new(1_348));
+    }
+
+    #[test]
+    fn a_full_packet_fills_the_usual_link_over_either_family() {
+        let full = |text: &str, is_ipv6| {
+            let mtu = link_mtu(&config(text), is_ipv6);
+            packet_size(mtu, is_ipv6, Encryption::None)
+        };
+        assert_eq!([full("", false), full("", true)], [1_500, 1_500]);
+        assert_eq!(full("[tun]\nmtu = 1300", false), 1_376);
+        assert_eq!(full("[tun]\nmtu = 9000", true), 9_096);
     }
 
     #[test]

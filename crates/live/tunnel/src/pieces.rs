@@ -2,10 +2,10 @@
 //! in pieces goes into the device in one. With encryption only: without it each packet inside has one of its own.
 
 use crate::arena::Arena;
-use crate::flow::label;
 use crate::inner::{self, Inner, Whole};
 use crate::inside::Inside;
 use bytes::Bytes;
+use multipath::class::Class;
 use std::collections::BTreeMap;
 use std::io::IoSlice;
 use std::net::IpAddr;
@@ -87,16 +87,20 @@ impl Cutter {
         }
     }
 
-    /// Cuts a packet of the device; none if it is no super-segment, or its segments are too large for `mtu`.
+    /// Cuts a packet of the device of that class; none if it is no super-segment, its segments are too large for `mtu`, or it is
+    /// datagrams of a call, each of which is to be lost by itself.
     pub(crate) fn cut(
         &mut self,
         second: u64,
-        (header, data): (VnetHeader, &[u8]),
+        (header, data, class): (VnetHeader, &[u8], Class),
         mtu: usize,
         arena: &mut Arena,
-        take: &mut impl FnMut(Inner),
+        take: &mut impl FnMut(Inner, Class),
     ) -> Option<CutCounts> {
         let whole = SuperSegment::of(header, data).filter(|whole| whole.segment_len() <= mtu)?;
+        if class == Class::Latency && !whole.is_tcp() {
+            return None;
+        }
         let max = self.max(second, whole.headers(), mtu);
         self.lengths.clear();
         let room = arena.room(ROOM);
@@ -105,16 +109,16 @@ impl Cutter {
             .ok()?;
         self.number = (self.number + 1) % NUMBERS;
         let headers = Bytes::copy_from_slice(whole.headers());
-        let label = label(&headers);
+        let is_udp = !whole.is_tcp();
         let count = self.lengths.len();
         for (index, length) in self.lengths.iter().enumerate() {
             let of = Whole {
                 headers: headers.clone(),
-                label,
+                is_udp,
                 index,
                 count,
             };
-            take(Inner(arena.take(*length), Some(of)));
+            take(Inner(arena.take(*length), Some(of)), class);
         }
         Some(CutCounts {
             packets: whole.segments() as u64,
@@ -122,9 +126,18 @@ impl Cutter {
         })
     }
 
-    /// Takes a single packet; to be followed by [`Self::flush_singles`].
-    pub(crate) fn push_single(&mut self, packet: Bytes) {
-        self.waiting.push(packet);
+    /// Takes a single packet. One of a call is handed over at once and by itself: its loss is to be no other's. To be followed
+    /// by [`Self::settle`].
+    pub(crate) fn push_single(
+        &mut self,
+        packet: Bytes,
+        class: Class,
+        take: &mut impl FnMut(Inner, Class),
+    ) {
+        match class {
+            Class::Latency => take(Inner::packet(packet), class),
+            Class::Bulk => self.waiting.push(packet),
+        }
     }
 
     /// What has come is handed over, unless it may be held: `is_backlogged` states that packets wait for a path.
@@ -134,7 +147,7 @@ impl Cutter {
         is_backlogged: bool,
         mtu: usize,
         arena: &mut Arena,
-        take: &mut impl FnMut(Inner),
+        take: &mut impl FnMut(Inner, Class),
     ) {
         let is_held = is_backlogged && self.waiting.len() < MAX_WAITING;
         if is_held && !self.waiting.is_empty() {
@@ -151,19 +164,21 @@ impl Cutter {
         self.held_since.map(|since| since + HOLD)
     }
 
-    /// Hands over single packets: where many wait, those of one flow that follow each other as one. Few leave as they came:
-    /// those of calls, whose loss should be no other's.
+    /// Hands over single packets: where many wait, those of one flow that follow each other as one. Few leave as they came: not
+    /// every scheduler has classes, and the loss of a call's should be no other's.
     pub(crate) fn flush_singles(
         &mut self,
         second: u64,
         mtu: usize,
         arena: &mut Arena,
-        take: &mut impl FnMut(Inner),
+        take: &mut impl FnMut(Inner, Class),
     ) {
         self.held_since = None;
         let mut waiting = std::mem::take(&mut self.waiting);
         match waiting.len() < MANY {
-            true => waiting.drain(..).map(Inner::packet).for_each(take),
+            true => waiting
+                .drain(..)
+                .for_each(|packet| take(Inner::packet(packet), Class::Bulk)),
             false => self.put_together(second, mtu, arena, take, &mut waiting),
         }
         self.waiting = waiting;
@@ -174,7 +189,7 @@ impl Cutter {
         second: u64,
         mtu: usize,
         arena: &mut Arena,
-        take: &mut impl FnMut(Inner),
+        take: &mut impl FnMut(Inner, Class),
         waiting: &mut Vec<Bytes>,
     ) {
         let (mut singles, mut made) = (Coalescer::new(true), std::mem::take(&mut self.made));
@@ -187,7 +202,8 @@ impl Cutter {
                 return;
             };
             let header = VnetHeader::read(header);
-            if self.cut(second, (header, data), mtu, arena, take).is_none() {
+            let whole = (header, data, Class::Bulk);
+            if self.cut(second, whole, mtu, arena, take).is_none() {
                 take_single(data, arena, take);
             }
         };
@@ -200,10 +216,10 @@ impl Cutter {
 }
 
 /// A packet that nothing was put together with.
-fn take_single(data: &[u8], arena: &mut Arena, take: &mut impl FnMut(Inner)) {
+fn take_single(data: &[u8], arena: &mut Arena, take: &mut impl FnMut(Inner, Class)) {
     let room = arena.room(data.len());
     room[..data.len()].copy_from_slice(data);
-    take(Inner::packet(arena.take(data.len())));
+    take(Inner::packet(arena.take(data.len())), Class::Bulk);
 }
 
 /// Hands over to the device what comes from a peer.
@@ -279,6 +295,7 @@ fn since_zero(now: Instant) -> StdDuration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flow::label;
     use tun::checksum::Sum;
 
     /// Of IPv6 to that port, its sum right.
@@ -298,7 +315,29 @@ mod tests {
 
     fn settled(cutter: &mut Cutter, now: Instant, is_backlogged: bool) -> Vec<Inner> {
         let (mut arena, mut taken) = (Arena::new(), Vec::new());
-        cutter.settle(now, is_backlogged, 1_400, &mut arena, &mut |inner| {
+        cutter.settle(
+            now,
+            is_backlogged,
+            1_400,
+            &mut arena,
+            &mut |inner, class| {
+                assert_eq!(class, Class::Bulk);
+                taken.push(inner);
+            },
+        );
+        taken
+    }
+
+    /// A packet of bulk comes.
+    fn push(cutter: &mut Cutter, packet: Bytes) {
+        cutter.push_single(packet, Class::Bulk, &mut |_, _| panic!("it waits"));
+    }
+
+    /// A packet of a call comes: what is handed over.
+    fn push_of_call(cutter: &mut Cutter, packet: Bytes) -> Vec<Inner> {
+        let mut taken = Vec::new();
+        cutter.push_single(packet, Class::Latency, &mut |inner, class| {
+            assert_eq!(class, Class::Latency);
             taken.push(inner);
         });
         taken
@@ -308,7 +347,7 @@ mod tests {
     fn few_packets_leave_as_they_came_and_many_of_a_flow_as_one() {
         for count in [MANY - 1, MANY] {
             let mut cutter = Cutter::new();
-            (0..count).for_each(|i| cutter.push_single(datagram(4, i as u8)));
+            (0..count).for_each(|i| push(&mut cutter, datagram(4, i as u8)));
             let taken = settled(&mut cutter, Instant::ZERO, false);
             let pieces = taken.iter().filter(|inner| tun::pieces::is_piece(&inner.0));
             let payload = 244 * count + 5 * taken.len();
@@ -331,9 +370,9 @@ mod tests {
     #[test]
     fn flows_that_take_turns_stay_apart() {
         let mut cutter = Cutter::new();
-        (0..MANY).for_each(|i| cutter.push_single(datagram((i % 2) as u8, 7)));
+        (0..MANY).for_each(|i| push(&mut cutter, datagram((i % 2) as u8, 7)));
         let taken = settled(&mut cutter, Instant::ZERO, false);
-        let labels = [0, 1].map(|at| taken[at].1.as_ref().map(|whole| whole.label));
+        let labels = [0, 1].map(|at| taken[at].1.as_ref().map(|whole| label(&whole.headers)));
         assert_eq!(taken.len(), 2);
         assert!(labels[0].is_some() && labels[0] != labels[1]);
     }
@@ -341,14 +380,59 @@ mod tests {
     #[test]
     fn while_others_wait_packets_are_held_for_a_time_and_up_to_a_number() {
         let mut cutter = Cutter::new();
-        cutter.push_single(datagram(4, 1));
+        push(&mut cutter, datagram(4, 1));
         assert!(settled(&mut cutter, Instant::ZERO, true).is_empty());
         let at = cutter.next_deadline().expect("it is held");
         assert!(settled(&mut cutter, Instant::ZERO, true).is_empty());
         assert_eq!(settled(&mut cutter, at, true).len(), 1);
         assert_eq!(cutter.next_deadline(), None);
-        (0..MAX_WAITING).for_each(|i| cutter.push_single(datagram(4, i as u8)));
+        (0..MAX_WAITING).for_each(|i| push(&mut cutter, datagram(4, i as u8)));
         assert!(!settled(&mut cutter, at, true).is_empty());
+    }
+
+    /// However many they are and whatever waits: each leaves as it came, at once, and what waits goes on waiting.
+    #[test]
+    fn packets_of_calls_are_neither_held_nor_put_together() {
+        let mut cutter = Cutter::new();
+        push(&mut cutter, datagram(5, 0));
+        assert!(settled(&mut cutter, Instant::ZERO, true).is_empty());
+        for i in 0..2 * MANY {
+            let packet = datagram(4, i as u8);
+            let taken = push_of_call(&mut cutter, packet.clone());
+            assert_eq!((taken.len(), &taken[0].0), (1, &packet));
+        }
+        assert!(settled(&mut cutter, Instant::ZERO, true).is_empty());
+        let at = cutter.next_deadline().expect("the other is held");
+        assert_eq!(settled(&mut cutter, at, true).len(), 1);
+        push_of_call(&mut cutter, datagram(4, 1));
+        assert_eq!(cutter.next_deadline(), None, "none of a call is");
+    }
+
+    /// What the kernel hands over in one piece: datagrams of a call are not cut into pieces, all else is, of its class.
+    #[test]
+    fn datagrams_of_a_call_in_one_piece_are_split() {
+        let single = datagram(4, 7);
+        let mut data = single.to_vec();
+        data.extend([7; 2 * 244]);
+        let header = VnetHeader {
+            gso_type: VnetHeader::GSO_UDP,
+            gso_size: 244,
+            ..VnetHeader::default()
+        };
+        for (class, is_cut) in [(Class::Latency, false), (Class::Bulk, true)] {
+            let (mut arena, mut classes) = (Arena::new(), Vec::new());
+            let cut = Cutter::new().cut(
+                0,
+                (header, &data, class),
+                1_400,
+                &mut arena,
+                &mut |_, class| {
+                    classes.push(class);
+                },
+            );
+            assert_eq!(cut.map(|counts| counts.packets), is_cut.then_some(3));
+            assert!(classes.len() == usize::from(is_cut) && classes.iter().all(|of| *of == class));
+        }
     }
 
     #[test]
@@ -356,7 +440,7 @@ mod tests {
         let mut cutter = Cutter::new();
         let (_, to) = inner::addresses(&datagram(4, 1)).expect("an address");
         let longest = |cutter: &mut Cutter, now: Instant| {
-            (0..MANY).for_each(|i| cutter.push_single(datagram(4, i as u8)));
+            (0..MANY).for_each(|i| push(cutter, datagram(4, i as u8)));
             let taken = settled(cutter, now, false);
             taken.iter().map(|inner| inner.0.len()).max()
         };

@@ -64,6 +64,7 @@ pub use settings::{Key, NEVER, Setting};
 pub use stats::{ClassCounters, PathStats, TunnelStats};
 
 use crate::auth::Secrets;
+use crate::class::{Class, FlowLabel};
 use crate::packet::{AddressId, Kind, Options, Packet};
 use crate::path::{Reliability, ReliabilityConfig};
 use crate::reorder::Reorder;
@@ -228,27 +229,50 @@ impl<P: Payload> Tunnel<P> {
         }
     }
 
+    /// The class of a packet that comes now; of what its `label` shows only if the scheduler has classes. Each packet is asked
+    /// for once: what is decided of the next ones of its flow depends on it.
+    pub fn class(
+        &mut self,
+        now: Instant,
+        bytes: Bytes,
+        label: impl FnOnce() -> FlowLabel,
+    ) -> Class {
+        match &mut self.latency {
+            Some(latency) => latency.class(now, label(), bytes),
+            None => Class::Bulk,
+        }
+    }
+
     /// Hands a packet in.
+    ///
+    /// # Errors
+    /// As [`Self::send_as`].
+    pub fn send(&mut self, now: Instant, payload: P) -> Result<(), P> {
+        let bytes = Bytes::new(payload.len() as u64);
+        let class = self.class(now, bytes, || payload.label());
+        self.send_as(now, payload, class)
+    }
+
+    /// Hands a packet in of which [`Self::class`] was decided.
     ///
     /// # Errors
     /// The packet itself, if the scheduler buffer is full or the connection is closing. For latency-sensitive packets those
     /// that wait for a path do not count.
-    pub fn send(&mut self, now: Instant, payload: P) -> Result<(), P> {
+    pub fn send_as(&mut self, now: Instant, payload: P, class: Class) -> Result<(), P> {
         if self.is_closing {
             self.counters.refused += 1;
             return Err(payload);
         }
         let (most, on_paths) = (self.config.scheduler_buffer.get(), self.backlog_of_paths());
-        let bulk = match &mut self.latency {
-            Some(latency) if latency.len() as u64 + on_paths < most => latency.take(now, payload),
-            _ => Some(payload),
-        };
-        if let Some(bulk) = bulk {
-            if self.backlog() >= most {
-                self.counters.refused += 1;
-                return Err(bulk);
+        match &mut self.latency {
+            Some(latency) if class == Class::Latency && latency.len() as u64 + on_paths < most => {
+                latency.push(payload);
             }
-            self.waiting.push(now, bulk);
+            _ if self.backlog() >= most => {
+                self.counters.refused += 1;
+                return Err(payload);
+            }
+            _ => self.waiting.push(now, payload),
         }
         self.settled_at = None;
         Ok(())

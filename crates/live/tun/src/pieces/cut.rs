@@ -37,6 +37,11 @@ impl<'a> SuperSegment<'a> {
         self.head.headers
     }
 
+    /// True of TCP, false of UDP.
+    pub fn is_tcp(&self) -> bool {
+        self.head.layout.is_tcp
+    }
+
     /// The length of its first segment.
     pub fn segment_len(&self) -> usize {
         self.head.layout.payload + self.head.size
