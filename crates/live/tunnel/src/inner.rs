@@ -39,10 +39,14 @@ impl Inner {
     }
 
     /// The pieces of a super-segment of datagrams, at its first: if not all of them can wait for a path, none is to, as what they
-    /// carry is of use whole.
+    /// carry is of use whole. Of TCP each piece by itself.
     pub(crate) fn all_or_none(&self) -> Option<usize> {
-        let whole = self.1.as_ref().filter(|whole| whole.index == 0)?;
-        Some(if whole.is_udp { whole.count } else { 1 })
+        let whole = self.1.as_ref()?;
+        match (whole.is_udp, whole.index) {
+            (false, _) => Some(1),
+            (true, 0) => Some(whole.count),
+            (true, _) => None,
+        }
     }
 
     /// What begins with its IP header; of a piece the headers of the whole.

@@ -134,14 +134,15 @@ impl Inside {
     }
 
     /// Hands what has come out of the device to `take`, as packets no larger than the MTU, each with the class that `class` gives
-    /// what came by its headers and bytes; `is_backlogged`: packets wait for a path. To be called at [`Self::next_deadline`] too.
+    /// what came by its headers and bytes; `backlog` packets wait for a path. To be called at [`Self::next_deadline`] too, and
+    /// when [`Self::is_due`].
     ///
     /// # Errors
     /// The device is gone.
     pub(crate) fn read(
         &mut self,
         now: Instant,
-        is_backlogged: bool,
+        backlog: usize,
         mut class: impl FnMut(&[u8], usize) -> Class,
         mut take: impl FnMut(Inner, Class),
     ) -> Result<(), TunnelError> {
@@ -166,7 +167,7 @@ impl Inside {
             self.take_apart(second, length, &mut class, &mut take);
         }
         if let Some(cutter) = &mut self.cutter {
-            cutter.settle(now, is_backlogged, self.mtu, &mut self.arena, &mut take);
+            cutter.settle(now, backlog, self.mtu, &mut self.arena, &mut take);
         }
         Ok(())
     }
@@ -174,6 +175,13 @@ impl Inside {
     /// When [`Self::read`] is to be called although nothing has come.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         self.cutter.as_ref().and_then(Cutter::next_deadline)
+    }
+
+    /// Something is held that may be no longer, with so many packets that wait for a path.
+    pub(crate) fn is_due(&self, backlog: usize) -> bool {
+        self.cutter
+            .as_ref()
+            .is_some_and(|cutter| cutter.is_due(backlog))
     }
 
     /// Packets of a flow travel in pieces.

@@ -63,8 +63,8 @@ pub(crate) trait Outside {
     fn class(&mut self, now: Instant, headers: &[u8], bytes: usize) -> Class;
     /// A packet of that class came out of the device.
     fn submit(&mut self, now: Instant, packet: Inner, class: Class);
-    /// True if so many packets wait for a path that a short wait before that costs nothing.
-    fn is_backlogged(&mut self) -> bool;
+    /// Packets that wait for a path, to the peer of the last one: a short wait before they leave costs nothing.
+    fn backlog(&mut self) -> usize;
     /// True if so many packets with this one can wait for a path; if not, they are counted as refused.
     fn has_room(&mut self, packet: &Inner, count: usize) -> bool;
     /// When [`Self::on_deadline`] is to be called.
@@ -169,6 +169,11 @@ impl<O: Outside> PacketThread<O> {
                 self.outside.on_chores(now, &self.poller, &mut self.inside);
             }
             self.outside.pump(now, &self.poller, &mut self.inside);
+            if self.inside.is_due(self.outside.backlog()) {
+                // what waited before it has left
+                self.read_device(now)?;
+                self.outside.pump(now, &self.poller, &mut self.inside);
+            }
             self.inside.flush();
             if self.ending.is_some() && self.outside.close(now) {
                 return Ok(());
@@ -178,11 +183,11 @@ impl<O: Outside> PacketThread<O> {
 
     /// What has come out of the device goes to the paths.
     fn read_device(&mut self, now: Instant) -> Result<(), TunnelError> {
-        let is_backlogged = self.outside.is_backlogged();
+        let backlog = self.outside.backlog();
         let (outside, submitted) = (&mut self.outside, &mut self.submitted);
         self.inside.read(
             now,
-            is_backlogged,
+            backlog,
             |headers, bytes| outside.class(now, headers, bytes),
             |packet, class| submitted.push_back((packet, class)),
         )?;

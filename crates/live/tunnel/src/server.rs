@@ -315,10 +315,10 @@ impl Outside for Server {
         }
     }
 
-    fn is_backlogged(&mut self) -> bool {
+    fn backlog(&mut self) -> usize {
         let key = self.current.get(self.last).copied().flatten();
         let tunnel = key.and_then(|key| self.core.tunnel(key));
-        tunnel.is_some_and(|tunnel| tunnel.is_backlogged())
+        tunnel.map_or(0, |tunnel| tunnel.unassigned())
     }
 
     fn has_room(&mut self, packet: &Inner, count: usize) -> bool {

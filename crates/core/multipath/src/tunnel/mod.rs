@@ -82,9 +82,6 @@ use path::{Path, Phase, Queued};
 use std::collections::VecDeque;
 use units::{BitRate, Bytes, Duration, Ecn, Instant, Streams};
 
-/// [`Tunnel::is_backlogged`]: 4 ms at 100 Mbit/s.
-const BACKLOGGED: usize = 32;
-
 /// A packet that is to leave.
 #[derive(Clone, Debug)]
 pub struct Transmit<P> {
@@ -264,15 +261,17 @@ impl<P: Payload> Tunnel<P> {
             return Err(payload);
         }
         let (most, on_paths) = (self.config.scheduler_buffer.get(), self.backlog_of_paths());
-        match &mut self.latency {
-            Some(latency) if class == Class::Latency && latency.len() as u64 + on_paths < most => {
-                latency.push(payload);
-            }
-            _ if self.backlog() >= most => {
-                self.counters.refused += 1;
-                return Err(payload);
-            }
-            _ => self.waiting.push(now, payload),
+        let latency = self
+            .latency
+            .as_mut()
+            .filter(|latency| class == Class::Latency && latency.len() as u64 + on_paths < most);
+        if let Some(latency) = latency {
+            latency.push(payload);
+        } else if self.backlog() >= most {
+            self.counters.refused += 1;
+            return Err(payload);
+        } else {
+            self.waiting.push(now, payload);
         }
         self.settled_at = None;
         Ok(())
@@ -291,9 +290,9 @@ impl<P: Payload> Tunnel<P> {
         has_room
     }
 
-    /// True if what is handed in now waits for some tens of packets to leave before it.
-    pub fn is_backlogged(&self) -> bool {
-        self.waiting.len() >= BACKLOGGED
+    /// Packets for which no path has been chosen; those that are sensitive to latency do not count.
+    pub fn unassigned(&self) -> usize {
+        self.waiting.len()
     }
 
     /// True if packets wait for a path or on one.

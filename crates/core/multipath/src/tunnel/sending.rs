@@ -19,9 +19,9 @@ const OPTION: usize = 12;
 const ACKNOWLEDGEMENT: usize = 8 + 2 + 6 + 3;
 /// Minimum room for a vector that is worth the option: that many runs are reported.
 const MIN_VECTOR: usize = 4;
-/// A packet so much shorter than a full one carries whatever acknowledgement there is; a longer one
+/// A payload that is shorter carries whatever acknowledgement there is; a longer one
 /// only one that is due, as packets of one length leave together.
-const SHORT: usize = 400;
+pub(super) const SHORT: usize = 400;
 /// Latency-sensitive packets that may be in flight beyond a path's window: 10 Mbit/s, to which a flow of that class keeps
 /// unless a codepoint states it, over 150 ms.
 const MAX_BEYOND: Packets = Packets::new(128);

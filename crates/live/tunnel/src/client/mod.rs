@@ -347,8 +347,8 @@ impl Outside for Client {
         let _ = self.core.send_as(now, packet, class);
     }
 
-    fn is_backlogged(&mut self) -> bool {
-        self.core.tunnel().is_backlogged()
+    fn backlog(&mut self) -> usize {
+        self.core.tunnel().unassigned()
     }
 
     fn has_room(&mut self, _packet: &Inner, count: usize) -> bool {
