@@ -26,8 +26,8 @@ const MAX_WAITING: usize = 32;
 const HOLD: Duration = Duration::from_millis(4);
 /// While so many wait, the end of a super-segment is held for as long, so that the next one begins in its packet.
 const FEW_WAITING: usize = 4;
-/// A packet that has less room is not shared.
-const MIN_ROOM: usize = 200;
+/// A packet that has less room is not shared: headers and two lengths take most of that.
+const MIN_ROOM: usize = 140;
 /// A way that took smaller packets is tried again with others after so long, seconds (RFC 8201 section 4: ten minutes).
 const NARROW_TIME: u64 = 600;
 /// Ways whose size is remembered; of more all are forgotten.
