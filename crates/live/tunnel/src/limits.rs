@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(inner_mtu(1_500, true, plain), usual_mtu(plain));
         assert_eq!(inner_mtu(600, false, plain), MIN_MTU, "IPv6 needs it");
         let sealed = Encryption::On;
-        assert_eq!(inner_mtu(1_500, false, sealed), 1_443);
+        assert_eq!(inner_mtu(1_500, false, sealed), 1_445);
         assert_eq!(inner_mtu(1_500, true, sealed), usual_mtu(sealed));
     }
 

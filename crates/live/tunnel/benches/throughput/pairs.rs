@@ -14,7 +14,10 @@ use std::time::{Duration, Instant};
 /// The rate of each wire.
 pub const WIRE_MBPS: u32 = 50;
 /// Bytes of a data frame beside what it carries, encrypted and not: Ethernet 14, IPv4 20, UDP 8, and what the tunnel adds.
-const AROUND: [f64; 2] = [14.0 + 28.0 + 23.0 + 6.0, 14.0 + 28.0 + 28.0];
+const AROUND: [f64; 2] = [
+    42.0 + (secrecy::message::DATA_OVERHEAD + multipath::packet::COMPACT_LEN) as f64,
+    42.0 + 28.0,
+];
 /// What UDP is sent with, in all.
 const UDP_MBPS: u64 = 105;
 
