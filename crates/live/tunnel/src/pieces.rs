@@ -75,6 +75,17 @@ impl Tail {
     }
 }
 
+/// What the pieces of a super-segment share.
+struct Cut {
+    headers: Bytes,
+    is_udp: bool,
+    ecn: u8,
+    count: usize,
+    /// The longest of them.
+    max: usize,
+    class: Class,
+}
+
 /// Packets that were cut, and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CutCounts {
@@ -148,42 +159,57 @@ impl Cutter {
             .write_pieces(self.number, (first, max), room, &mut self.lengths)
             .ok()?;
         self.number = (self.number + 1) % NUMBERS;
-        let headers = Bytes::copy_from_slice(whole.headers());
-        let (is_udp, count) = (!whole.is_tcp(), self.lengths.len());
-        for (index, length) in self.lengths.iter().enumerate() {
-            let of = Whole {
-                headers: headers.clone(),
-                is_udp,
-                index,
-                count,
-            };
-            let piece = arena.take(*length);
-            let is_last = index + 1 == count;
-            let may_end_here = is_last && is_bulk && !is_udp && *length + MIN_ROOM <= max;
-            let tail = match self.tail.take() {
-                Some(mut tail) => {
-                    tail.packing.push(&piece);
-                    tail
-                }
-                None if may_end_here => Tail {
-                    packing: Packing::new(&piece),
-                    of,
-                    ecn: whole.ecn(),
-                },
-                None => {
-                    take(Inner(piece, Some(of)), class);
-                    continue;
-                }
-            };
-            match is_last && tail.packing.room(max) >= MIN_ROOM {
-                true => self.tail = Some(tail),
-                false => take(tail.into_packet(), class),
-            }
+        let cut = Cut {
+            headers: Bytes::copy_from_slice(whole.headers()),
+            is_udp: !whole.is_tcp(),
+            ecn: whole.ecn(),
+            count: self.lengths.len(),
+            max,
+            class,
+        };
+        let lengths = std::mem::take(&mut self.lengths);
+        for (index, length) in lengths.iter().enumerate() {
+            self.hand_over(arena.take(*length), index, &cut, take);
         }
+        self.lengths = lengths;
         Some(CutCounts {
             packets: whole.segments() as u64,
             bytes: whole.segments_len() as u64,
         })
+    }
+
+    /// A piece of what is cut: behind the end of the one before, or as an end that is held, or by itself.
+    fn hand_over(
+        &mut self,
+        piece: Bytes,
+        index: usize,
+        cut: &Cut,
+        take: &mut impl FnMut(Inner, Class),
+    ) {
+        let is_last = index + 1 == cut.count;
+        let may_share = is_last && !cut.is_udp && cut.class == Class::Bulk;
+        let of = Whole {
+            headers: cut.headers.clone(),
+            is_udp: cut.is_udp,
+            index,
+            count: cut.count,
+        };
+        let tail = match self.tail.take() {
+            Some(mut tail) => {
+                tail.packing.push(&piece);
+                tail
+            }
+            None if may_share && piece.len() + MIN_ROOM <= cut.max => Tail {
+                packing: Packing::new(&piece),
+                of,
+                ecn: cut.ecn,
+            },
+            None => return take(Inner(piece, Some(of)), cut.class),
+        };
+        match is_last && tail.packing.room(cut.max) >= MIN_ROOM {
+            true => self.tail = Some(tail),
+            false => take(tail.into_packet(), cut.class),
+        }
     }
 
     /// Takes a single packet. One of a call is handed over at once and by itself: its loss is to be no other's. To be followed

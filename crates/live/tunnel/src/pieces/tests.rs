@@ -21,16 +21,10 @@ fn datagram(port: u8, value: u8) -> Bytes {
 
 fn settled(cutter: &mut Cutter, now: Instant, backlog: usize) -> Vec<Inner> {
     let (mut arena, mut taken) = (Arena::new(), Vec::new());
-    cutter.settle(
-        now,
-        is_backlogged,
-        1_400,
-        &mut arena,
-        &mut |inner, class| {
-            assert_eq!(class, Class::Bulk);
-            taken.push(inner);
-        },
-    );
+    cutter.settle(now, backlog, 1_400, &mut arena, &mut |inner, class| {
+        assert_eq!(class, Class::Bulk);
+        taken.push(inner);
+    });
     taken
 }
 
