@@ -7,6 +7,7 @@ mod code;
 mod commands;
 mod links;
 mod lists;
+mod recipes;
 mod results;
 mod tunnel;
 
