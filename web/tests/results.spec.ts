@@ -97,18 +97,20 @@ test("two ticked points of any results are compared, over one another or side by
 
 test("a sweep is a map and lines over its axes, with what failed", async ({ page }) => {
   await page.goto(`${dash.url}#/sweep/partly`);
-  const map = page.getByRole("region", { name: /^RTT p95 by pep and path\.rtt/ });
-  await expect(map.getByRole("rowheader")).toHaveText(["20", "40", "80"]);
-  await expect(map.getByRole("row", { name: /^80/ })).toContainText("1 failed");
+  const map = page.getByRole("region", { name: /^RTT p95 by path\.rtt .* and pep/ });
+  await expect(map.getByRole("rowheader")).toHaveText(["none", "default"]);
+  await expect(map.getByRole("row", { name: /^default/ })).toContainText("1 failed");
   const failed = page.getByRole("region", { name: "Points that failed: table" });
   await expect(failed.getByRole("row", { name: /80 ms/ })).toContainText("no");
-  await expect(page.getByText("No lines: the values across")).toBeVisible();
-  await page.getByLabel("Across", { exact: true }).selectOption("path.rtt");
-  await page.getByLabel("Down", { exact: true }).selectOption("pep");
   await drawn(page, "RTT p95 over path.rtt");
   await page.getByLabel("Measure", { exact: true }).selectOption("goodput");
   await drawn(page, "goodput over path.rtt");
   await accessible(page);
+  await page.getByLabel("Across", { exact: true }).selectOption("pep");
+  await page.getByLabel("Down", { exact: true }).selectOption("path.rtt");
+  const turned = page.getByRole("region", { name: /^goodput by pep and path\.rtt/ });
+  await expect(turned.getByRole("rowheader")).toHaveText(["20", "40", "80"]);
+  await expect(page.getByText("No lines: the values across")).toBeVisible();
   await page.emulateMedia({ colorScheme: "dark" });
   await accessible(page);
   await page.setViewportSize({ width: 390, height: 844 });

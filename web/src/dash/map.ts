@@ -5,7 +5,7 @@ import { unitOf, withUnit } from "../base/format";
 import type { Figure, Line, Scale } from "../chart/model";
 import { COLOURS } from "../chart/model";
 import type { Measure } from "./measures";
-import type { Cell, Plane, PlaneAxis } from "./plane";
+import { type Cell, type Plane, type PlaneAxis, tickText } from "./plane";
 
 /** Share of colour of the greatest value: text on it keeps its contrast. */
 const DEEPEST = 45;
@@ -76,9 +76,9 @@ export function lines(plane: Plane, measure: Measure): Figure | null {
   const drawn = cells.flatMap((line, i): Line[] => {
     const y = line.map((cell) => cell.mean);
     if (y.every((v) => v === null)) return [];
-    const name = down ? `${down.name} ${down.ticks[i]?.label ?? ""} ${down.unit}` : measure.title;
+    const name = down ? `${down.name} ${tickText(down, down.ticks[i])}` : measure.title;
     const colour = i % (3 * COLOURS);
-    return [{ name: name.trim(), colour, kind: "line", points: () => ({ x: at, y }) }];
+    return [{ name, colour, kind: "line", points: () => ({ x: at, y }) }];
   });
   if (drawn.length === 0) return null;
   const scale: Scale = { log: false, min: at[0] ?? 0, max: at.at(-1) ?? 1 };

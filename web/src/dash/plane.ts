@@ -53,9 +53,19 @@ export function quantity(value: unknown): [number, string] | null {
   return found ? [Number(found[1]), (found[2] ?? "").trim()] : null;
 }
 
-/** The columns of a table that are axes. */
+/** The columns of a table that are axes: those of numbers first, which lines can be drawn over. */
 export function axisNames(table: SweepTable): string[] {
-  return table.sweep.axes.map((a) => a.name).filter((name) => table.columns.includes(name));
+  const names = table.sweep.axes.map((a) => a.name).filter((name) => table.columns.includes(name));
+  const isNumber = (name: string) => {
+    const { ticks } = axisOf(name, allValues(table, name));
+    return ticks.length > 1 && ticks.every((t) => t.at !== null);
+  };
+  return [...names.filter(isNumber), ...names.filter((name) => !isNumber(name))];
+}
+
+/** A place along an axis with its unit. */
+export function tickText(axis: PlaneAxis, tick: Tick | undefined): string {
+  return `${tick?.label ?? ""} ${axis.unit}`.trim();
 }
 
 /** The distinct values of a column, in the order in which they come. */

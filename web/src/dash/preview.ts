@@ -4,7 +4,7 @@ import { fill, h } from "../base/dom";
 import { withUnit } from "../base/format";
 import * as api from "./api";
 import { MEASURES } from "./measures";
-import { axisNames, plane, valuesOf } from "./plane";
+import { axisNames, plane, tickText, valuesOf } from "./plane";
 import { type Small, type SmallLine, smallFigure } from "./small";
 
 /** Columns of a small figure. */
@@ -62,11 +62,11 @@ export function smallSweep(table: api.SweepTable): Small | null {
   const { ticks } = found.across;
   const x = ticks.map((t, i) => t.at ?? i);
   const lines = found.cells.slice(0, MAX_LINES).map((line, i) => ({
-    name: found.down ? (found.down.ticks[i]?.label ?? "") : title,
+    name: found.down ? tickText(found.down, found.down.ticks[i]) : title,
     x,
     y: line.map((cell) => cell.mean),
   }));
-  const end = (at: number) => `${ticks.at(at)?.label ?? ""} ${found.across.unit}`.trim();
+  const end = (at: number) => tickText(found.across, ticks.at(at));
   const shown = lines.filter((l) => l.y.some((v) => v !== null));
   if (shown.length === 0 || x.length < 2) return null;
   const of = flow === undefined ? "" : ` of ${flow}`;

@@ -75,6 +75,12 @@ function described(small: Small): string {
   return `${small.title}, from ${small.ends[0]} to ${small.ends[1]}: ${of.join("; ")}`;
 }
 
+/** What lies between the bottom and the top. */
+function span(small: Small, scale: SmallScale): string {
+  const ends = `${withUnit(small.unit, scale.min)} to ${withUnit(small.unit, scale.max)}`;
+  return scale.log ? `${ends}, log` : ends;
+}
+
 /** The figure with its title, ends of axes and names of lines. */
 export function smallFigure(small: Small, mayBeLog: boolean): HTMLElement {
   const scale = smallScale(small.lines, mayBeLog);
@@ -100,14 +106,8 @@ export function smallFigure(small: Small, mayBeLog: boolean): HTMLElement {
   return h(
     "div",
     { class: "small" },
-    h("p", { class: "small-title" }, small.title, scale.log ? " (log)" : null),
-    h(
-      "div",
-      { class: "small-plot" },
-      h("span", { class: "top" }, withUnit(small.unit, scale.max)),
-      svg,
-      h("span", { class: "bottom" }, withUnit(small.unit, scale.min)),
-    ),
+    h("p", {}, `${small.title}, ${span(small, scale)}`),
+    h("div", { class: "small-plot" }, svg),
     h("p", { class: "small-ends" }, h("span", {}, small.ends[0]), h("span", {}, small.ends[1])),
     h("ul", { class: "small-names" }, ...names),
   );

@@ -9,7 +9,9 @@ mod links;
 mod lists;
 mod recipes;
 mod results;
+mod scenarios;
 mod tunnel;
+mod walk;
 
 use std::fs;
 use std::path::{Path, PathBuf};

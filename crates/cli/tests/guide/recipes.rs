@@ -57,10 +57,22 @@ fn every_recipe_extends_a_shipped_scenario_and_runs() {
     for (file, text) in &recipes {
         let lines = text.lines().filter(|line| !line.trim().is_empty()).count();
         assert!(lines <= 20, "{file}: {lines} lines are no few");
-        let parent = text.lines().find_map(|line| line.strip_prefix("extends = "));
+        let parent = text
+            .lines()
+            .find_map(|line| line.strip_prefix("extends = "));
         let parent = parent.expect("extends a scenario").trim_matches('"');
         assert!(parent.starts_with("scenarios/"), "{file}: {parent}");
-        let run = ["run", file, "--set", "duration=6 s", "--repeats", "1", "--json", "--out", "out"];
+        let run = [
+            "run",
+            file,
+            "--set",
+            "duration=6 s",
+            "--repeats",
+            "1",
+            "--json",
+            "--out",
+            "out",
+        ];
         let summary: Value = serde_json::from_str(&output(folder.path(), &run)).expect("JSON");
         let name = file.strip_suffix(".toml").expect("a scenario");
         assert_eq!(summary["scenario"], name);
@@ -79,7 +91,10 @@ fn every_command_of_the_recipes_runs_one() {
     let recipes = recipes(&page);
     let folder = folder(&recipes);
     let mut unused: BTreeSet<&str> = recipes.iter().map(|(name, _)| name.as_str()).collect();
-    let blocks = page.blocks().into_iter().filter(|(_, info, _)| *info == "console");
+    let blocks = page
+        .blocks()
+        .into_iter()
+        .filter(|(_, info, _)| *info == "console");
     for command in blocks.flat_map(|(_, _, lines)| lines) {
         let command = command.strip_prefix("$ ").expect("a command");
         let words = split(command);
