@@ -103,11 +103,11 @@ test("a sweep is a map and lines over its axes, with what failed", async ({ page
   const failed = page.getByRole("region", { name: "Points that failed: table" });
   await expect(failed.getByRole("row", { name: /80 ms/ })).toContainText("no");
   await drawn(page, "RTT p95 over path.rtt");
-  await page.getByLabel("Measure", { exact: true }).selectOption("goodput");
+  await page.getByRole("combobox", { name: "Measure" }).selectOption("goodput");
   await drawn(page, "goodput over path.rtt");
   await accessible(page);
-  await page.getByLabel("Across", { exact: true }).selectOption("pep");
-  await page.getByLabel("Down", { exact: true }).selectOption("path.rtt");
+  await page.getByRole("combobox", { name: "Across" }).selectOption("pep");
+  await page.getByRole("combobox", { name: "Down" }).selectOption("path.rtt");
   const turned = page.getByRole("region", { name: /^goodput by pep and path\.rtt/ });
   await expect(turned.getByRole("rowheader")).toHaveText(["20", "40", "80"]);
   await expect(page.getByText("No lines: the values across")).toBeVisible();
