@@ -110,7 +110,7 @@ fn every_command_of_the_recipes_runs_one() {
         if let Some(at) = repeats {
             given.drain(at..at + 2);
         }
-        given.extend(["--repeats", "1", "--set", "duration=2 s", "--out", "out"]);
+        given.extend(["--repeats", "1", "--set", "duration=6 s", "--out", "out"]);
         assert!(output(folder.path(), &given).len() > 100, "{command}");
     }
     assert!(unused.is_empty(), "no command for {unused:?}");

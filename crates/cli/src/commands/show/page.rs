@@ -12,8 +12,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 use units::Duration;
 
-/// Simulated time of the figure.
+/// Simulated time of the figure: so long, or until the last flow has had some time, but not longer than the most.
 const SHOWN: Duration = Duration::from_secs(10);
+const AFTER_START: Duration = Duration::from_secs(5);
+const MAX_SHOWN: Duration = Duration::from_secs(30);
 /// Lines of a panel.
 const MAX_LINES: usize = 6;
 /// Points of a line.
@@ -32,7 +34,7 @@ pub(crate) fn run(arguments: &PageArgs) -> Result<(), Failure> {
     std::fs::create_dir_all(&arguments.out)
         .with_context(|| format!("{}: cannot be made", arguments.out.display()))
         .map_err(Failure::Run)?;
-    let shown = shown(file)?;
+    let shown = cut(&first.experiment);
     let page = Page {
         file,
         name: &name,
@@ -57,28 +59,12 @@ pub(crate) fn run(arguments: &PageArgs) -> Result<(), Failure> {
 }
 
 /// What the figure is of: the first point, cut off where the figure ends.
-fn shown(file: &Path) -> Result<Experiment, Failure> {
-    let load = |settings: &[(&str, &str)]| {
-        let settings = settings
-            .iter()
-            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
-        let overrides = Overrides {
-            set: settings.collect(),
-            ..Overrides::default()
-        };
-        let points = scenario::load(file, &overrides).map_err(Failure::input)?;
-        let first = points.into_iter().next();
-        let first =
-            first.ok_or_else(|| Failure::Input(anyhow!("{}: has no point", file.display())));
-        first.map(|point| point.experiment)
-    };
-    let whole = load(&[])?;
-    match whole.duration > SHOWN {
-        true => load(&[(
-            "duration",
-            &format!("{} s", SHOWN.as_nanos() / 1_000_000_000),
-        )]),
-        false => Ok(whole),
+fn cut(whole: &Experiment) -> Experiment {
+    let starts = whole.flows.iter().map(|flow| flow.start + AFTER_START);
+    let end = starts.fold(SHOWN, Duration::max).min(MAX_SHOWN);
+    Experiment {
+        duration: whole.duration.min(end),
+        ..whole.clone()
     }
 }
 
