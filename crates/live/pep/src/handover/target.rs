@@ -26,6 +26,8 @@ struct Transfer<'a> {
     /// What came ahead.
     streams: Streams,
     stay: Vec<(SocketAddr, SocketAddr)>,
+    /// What lives here.
+    moved: Vec<(SocketAddr, SocketAddr)>,
 }
 
 /// A frozen connection that has come.
@@ -65,6 +67,7 @@ pub(super) fn take_over(core: &Core, mut link: Link) {
         restored: Vec::new(),
         streams: Streams::default(),
         stay: Vec::new(),
+        moved: Vec::new(),
         config: Arc::clone(&config),
     };
     let mut event = TargetEvent::Offered;
@@ -237,6 +240,8 @@ impl Transfer<'_> {
             .collect();
         self.core.shared.handover.on_reset(number - alive.len());
         self.core.shared.handover.on_adopted(alive.len());
+        let ends = alive.iter().map(|one| (one.flow.client, one.flow.server));
+        self.moved = ends.collect();
         tracing::info!(ue = %self.ue, connections = alive.len(), "connections taken over");
         let workers = self.core.workers();
         let mut parts: Vec<Vec<Adopted>> = workers.iter().map(|_| Vec::new()).collect();
@@ -269,8 +274,11 @@ impl Transfer<'_> {
             .stdout(Stdio::null())
             .spawn()?;
         if let Some(mut stdin) = child.stdin.take() {
-            let lines = self.stay.iter();
-            let lines = lines.map(|(client, server)| format!("stays {client} {server}\n"));
+            let all = [("moved", &self.moved), ("stays", &self.stay)];
+            let lines = all.iter().flat_map(|(what, ends)| {
+                let ends = ends.iter();
+                ends.map(move |(client, server)| format!("{what} {client} {server}\n"))
+            });
             // a program that reads nothing is as good
             let _ = stdin.write_all(lines.collect::<String>().as_bytes());
         }

@@ -60,6 +60,8 @@ fn tests() -> Vec<Test> {
         kernel::TESTS,
         peers::TESTS,
         moving::TESTS,
+        moving::cells::TESTS,
+        moving::faults::TESTS,
         apart::TESTS,
     ]
     .concat()
