@@ -26,7 +26,7 @@ use testing::pattern;
 const PROGRAMS: [&str; 2] = ["curl", "chromium"];
 const PEPS: [&str; 3] = ["none", "split", "default"];
 /// Bytes of the file: as much as the cells carry until after the last handover, and more.
-const FILE: usize = 180_000_000;
+const FILE: usize = 90_000_000;
 /// Of the radio, ms.
 const INTERRUPTION: f64 = 50.0;
 /// Beyond it, ms.
@@ -215,12 +215,7 @@ fn download(
         .arg(place("../../scenarios/mobility/to-and-fro.toml"))
         .arg("--server")
         .arg(files)
-        .args([
-            "--set",
-            &format!("pep={pep}"),
-            "--set",
-            &format!("seed={seed}"),
-        ])
+        .args(["--set", &format!("pep={pep}"), "--seed", &seed.to_string()])
         .args(["--quiet", "--", "sh", "-c", &script.join("\n")])
         .env("TMPDIR", scratch.path())
         .stdin(Stdio::null())

@@ -205,9 +205,9 @@ fn a_run_with_several_cells_has_its_handovers() {
         ),
         (
             "recorded.toml",
-            ["duration=20 s", "cc=cubic", "pep=split"],
-            "west",
+            ["duration=28 s", "cc=cubic", "pep=split"],
             "east",
+            "west",
         ),
     ] {
         let summary = run(scenario, &set);
