@@ -27,6 +27,8 @@ const PROGRAMS: [&str; 2] = ["curl", "chromium"];
 const PEPS: [&str; 3] = ["none", "split", "default"];
 /// Bytes of the file: as much as the cells carry until after the last handover, and more.
 const FILE: usize = 90_000_000;
+/// Handovers, two seconds apart, while Chromium starts and downloads.
+const HANDOVERS: usize = 60;
 /// Of the radio, ms.
 const INTERRUPTION: f64 = 50.0;
 /// Beyond it, ms.
@@ -180,6 +182,45 @@ fn place(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
+/// What runs on the user: the download, then the proxies' status.
+fn script(program: &str, pep: &str, scratch: &Path) -> String {
+    let fetch = match program {
+        "curl" => format!(
+            "curl -sSf -m 400 http://server/file | python3 {}",
+            place("benches/moving/silence.py").display()
+        ),
+        _ => format!(
+            "{} {} $(command -v chromium) http://server/file {}",
+            place("../../target/playwright/bin/python3").display(),
+            place("benches/moving/chromium.py").display(),
+            scratch.join("got").display()
+        ),
+    };
+    let mut lines = vec!["set -e".to_owned(), fetch];
+    if pep != "none" {
+        let brimful = env!("CARGO_BIN_EXE_brimful");
+        lines.extend(
+            ["pep.sock", "pep-2.sock"].map(|socket| {
+                format!("{brimful} pep status --json --socket $BRIMFUL_LAB/{socket}")
+            }),
+        );
+    }
+    lines.join("\n")
+}
+
+/// Handovers while a browser starts, and until its download has ended.
+fn more_handovers() -> [String; 2] {
+    let each = (1..=HANDOVERS).map(|n| {
+        let to = ["west", "east"][n % 2];
+        format!("[\"{} s\", \"{to}\"]", 2 * n)
+    });
+    let each: Vec<String> = each.collect();
+    [
+        format!("duration={} s", 2 * HANDOVERS + 4),
+        format!("ue.phone.handovers=[{}]", each.join(", ")),
+    ]
+}
+
 fn download(
     files: &Path,
     program: &str,
@@ -187,36 +228,22 @@ fn download(
     seed: u64,
     expected: &str,
 ) -> Result<Run, String> {
-    let brimful = env!("CARGO_BIN_EXE_brimful");
     let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let fetch = match program {
-        "curl" => format!(
-            "curl -sSf -m 400 http://server/file | python3 {}",
-            place("benches/moving/silence.py").display()
-        ),
-        _ => format!(
-            "{} {} chromium http://server/file {}",
-            place("../../target/playwright/bin/python3").display(),
-            place("benches/moving/chromium.py").display(),
-            scratch.path().join("got").display()
-        ),
-    };
-    let status =
-        |socket: &str| format!("{brimful} pep status --json --socket $BRIMFUL_LAB/{socket}");
-    let proxies: &[&str] = match pep {
-        "none" => &[],
-        _ => &["pep.sock", "pep-2.sock"],
-    };
-    let mut script = vec!["set -e".to_owned(), fetch];
-    script.extend(proxies.iter().map(|socket| status(socket)));
-    let mut command = Command::new(brimful);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_brimful"));
     command
         .args(["lab", "shell"])
         .arg(place("../../scenarios/mobility/to-and-fro.toml"))
         .arg("--server")
         .arg(files)
-        .args(["--set", &format!("pep={pep}"), "--seed", &seed.to_string()])
-        .args(["--quiet", "--", "sh", "-c", &script.join("\n")])
+        .args(["--set", &format!("pep={pep}"), "--seed", &seed.to_string()]);
+    if program == "chromium" {
+        more_handovers().iter().for_each(|set| {
+            command.args(["--set", set]);
+        });
+    }
+    command
+        .args(["--quiet", "--", "sh", "-c"])
+        .arg(script(program, pep, scratch.path()))
         .env("TMPDIR", scratch.path())
         .stdin(Stdio::null())
         .stderr(Stdio::inherit());

@@ -62,6 +62,7 @@ fn tests() -> Vec<Test> {
         moving::TESTS,
         moving::cells::TESTS,
         moving::faults::TESTS,
+        moving::routes::TESTS,
         apart::TESTS,
     ]
     .concat()

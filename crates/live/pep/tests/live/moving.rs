@@ -2,6 +2,7 @@
 
 pub mod cells;
 pub mod faults;
+pub mod routes;
 
 use crate::Test;
 use crate::support::daemon::Daemon;
