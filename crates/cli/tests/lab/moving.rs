@@ -99,7 +99,7 @@ fn chromium_downloads_every_byte_over_handovers_between_two_proxies() {
     };
     let folder = tempfile::tempdir().expect("a folder");
     let got = folder.path().join("got");
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/moving/chromium.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/handovers/chromium.py");
     let run = format!(
         "{} {} {} http://server/file {} && {} && {}",
         python.display(),

@@ -8,7 +8,7 @@
 //! As root:
 //!
 //! ```text
-//!   cargo bench -p brimful --bench moving -- [--repeats N] [--only curl,chromium] [--pep none,split,default] [--record]
+//!   cargo bench -p brimful --bench handovers -- [--repeats N] [--only curl,chromium] [--pep none,split,default] [--record]
 //! ```
 //!
 //! It runs `brimful lab shell scenarios/mobility/to-and-fro.toml`. A download lasts longer than the last handover, and its
@@ -34,7 +34,10 @@ const INTERRUPTION: f64 = 50.0;
 /// Beyond it, ms.
 const GOAL: f64 = 20.0;
 /// Between these lines of `docs/results/mobility.md` is the table.
-const MARKS: [&str; 2] = ["<!-- moving -->\n", "<!-- /moving -->\n"];
+const MARKS: [&str; 2] = [
+    "<!-- real programs: begin -->\n",
+    "<!-- real programs: end -->\n",
+];
 
 /// What the command line requests.
 struct Request {
@@ -49,7 +52,7 @@ fn main() -> ExitCode {
     let request = match parse(&arguments) {
         Ok(request) => request,
         Err(problem) => {
-            eprintln!("moving: {problem}");
+            eprintln!("handovers: {problem}");
             return ExitCode::from(2);
         }
     };
@@ -67,7 +70,7 @@ fn main() -> ExitCode {
     let table = match measure(&request) {
         Ok(table) => table,
         Err(problem) => {
-            eprintln!("moving: {problem}");
+            eprintln!("handovers: {problem}");
             return ExitCode::FAILURE;
         }
     };
@@ -75,7 +78,7 @@ fn main() -> ExitCode {
     print!("{text}");
     match request.is_recorded.then(|| record(&text)) {
         Some(Err(problem)) => {
-            eprintln!("moving: {problem}");
+            eprintln!("handovers: {problem}");
             ExitCode::FAILURE
         }
         _ => ExitCode::SUCCESS,
@@ -148,7 +151,7 @@ fn measure(request: &Request) -> Result<String, String> {
             let mut runs = Vec::new();
             for seed in 1..=request.repeats {
                 runs.push(download(&files, program, pep, seed, &expected)?);
-                eprintln!("moving: {program}, {pep}: {seed} of {}", request.repeats);
+                eprintln!("handovers: {program}, {pep}: {seed} of {}", request.repeats);
             }
             row(&mut table, (program, pep), &runs);
         }
@@ -187,12 +190,12 @@ fn script(program: &str, pep: &str, scratch: &Path) -> String {
     let fetch = match program {
         "curl" => format!(
             "curl -sSf -m 400 http://server/file | python3 {}",
-            place("benches/moving/silence.py").display()
+            place("benches/handovers/silence.py").display()
         ),
         _ => format!(
             "{} {} $(command -v chromium) http://server/file {}",
             place("../../target/playwright/bin/python3").display(),
-            place("benches/moving/chromium.py").display(),
+            place("benches/handovers/chromium.py").display(),
             scratch.join("got").display()
         ),
     };
