@@ -1,7 +1,7 @@
 //! GTP-U messages: the header and the chain of extension headers (TS 29.281 5.1, 5.2).
 //!
 //! *Deviations*: GTP' (protocol type 0) and versions other than 1 are refused. A G-PDU with an N-PDU number is accepted,
-//! and the number is kept. An extension header that the reader does not know is handed out as it is; whether the message
+//! and the number is kept. An extension header that the reader does not recognize is handed out as it is; whether the message
 //! may be used in spite of it (bits 8 and 7 of its type) is for the caller: [`Extension::is_required`].
 
 use crate::element::Elements;
@@ -34,7 +34,7 @@ pub enum MessageKind {
     EchoResponse,
     /// 26: a G-PDU came for a tunnel that there is not.
     ErrorIndication,
-    /// 31: the extension headers that the sender knows.
+    /// 31: the extension headers that the sender supports.
     SupportedExtensions,
     /// 253: the state of a tunnel.
     TunnelStatus,
@@ -85,7 +85,7 @@ pub struct Extension<'a> {
 }
 
 impl Extension<'_> {
-    /// Whether an endpoint that does not know it must not use the message (bit 8 of its type).
+    /// Whether an endpoint that does not recognize it must not use the message (bit 8 of its type).
     pub const fn is_required(&self) -> bool {
         self.kind & 0x80 != 0
     }
