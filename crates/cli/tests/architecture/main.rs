@@ -40,6 +40,8 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("tun", &[]),
     ("socket-options", &[]),
     ("rnis", &["units"]),
+    ("gtpu", &[]),
+    ("f1u", &["units", "rnis", "gtpu"]),
     ("radio", &["units", "rnis"]),
     ("cc", &["units", "suggestion", "rnis", "radio"]),
     ("queue", &["units"]),
@@ -153,7 +155,17 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("testing", &[]),
     (
         "rnis-server",
-        &["units", "rnis", "radio", "daemon", "report-source", "dash"],
+        &[
+            "units",
+            "rnis",
+            "radio",
+            "f1u",
+            "gtpu",
+            "tun",
+            "daemon",
+            "report-source",
+            "dash",
+        ],
     ),
     (
         "quic",

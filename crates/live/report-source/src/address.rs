@@ -1,4 +1,4 @@
-//! Where sources, brokers and listeners are: `unix:PATH`, `tcp:HOST:PORT`, `ws://...` and the like.
+//! Where sources, brokers and listeners are: `unix:PATH`, `tcp:HOST:PORT`, `interface:NAME`, `ws://...` and the like.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -13,6 +13,8 @@ pub enum Address {
     Tcp(String),
     /// A file.
     File(PathBuf),
+    /// A network interface, at which packets are captured.
+    Interface(String),
     /// A URL: of a broker, a WebSocket or an HTTP server.
     Url {
         /// `amqp`, `amqps`, `nats`, `tls`, `ws`, `wss`, `http` or `https`.
@@ -22,6 +24,8 @@ pub enum Address {
     },
 }
 
+/// Longest name of an interface (linux/if.h, without the zero at its end).
+const MAX_INTERFACE_NAME: usize = 15;
 const SCHEMES: [&str; 8] = ["amqp", "amqps", "nats", "tls", "ws", "wss", "http", "https"];
 
 impl Address {
@@ -31,6 +35,7 @@ impl Address {
             Self::Unix(_) => "unix",
             Self::Tcp(_) => "tcp",
             Self::File(_) => "file",
+            Self::Interface(_) => "interface",
             Self::Url { scheme, .. } => scheme,
         }
     }
@@ -43,6 +48,7 @@ impl fmt::Display for Address {
             Self::Unix(path) => write!(f, "unix:{}", path.display()),
             Self::Tcp(host) => write!(f, "tcp:{host}"),
             Self::File(path) => write!(f, "file:{}", path.display()),
+            Self::Interface(name) => write!(f, "interface:{name}"),
             Self::Url { scheme, url } => {
                 let rest = url.split_once("://").map_or("", |(_, rest)| rest);
                 let end = rest.find('/').unwrap_or(rest.len());
@@ -72,6 +78,13 @@ impl FromStr for Address {
         if let Some(path) = text.strip_prefix("file:") {
             return Ok(Self::File(some(path)?.into()));
         }
+        if let Some(name) = text.strip_prefix("interface:") {
+            let is_possible = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'/' | b':');
+            return match name.len() <= MAX_INTERFACE_NAME && name.bytes().all(is_possible) {
+                true => Ok(Self::Interface(some(name)?)),
+                false => Err(format!("{name:?} cannot be the name of an interface")),
+            };
+        }
         if let Some(host) = text.strip_prefix("tcp:") {
             let port = host.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
             return match port {
@@ -86,7 +99,7 @@ impl FromStr for Address {
                 url: text.to_owned(),
             }),
             None => Err(format!(
-                "expected unix:PATH, tcp:HOST:PORT, file:PATH or a URL of {}",
+                "expected unix:PATH, tcp:HOST:PORT, file:PATH, interface:NAME or a URL of {}",
                 SCHEMES.join(", ")
             )),
         }
@@ -114,9 +127,17 @@ mod tests {
             "tcp:host:99999",
             "unix:",
             "file:",
+            "interface:",
+            "interface:a/b",
+            "interface:an-interface-name",
         ] {
             assert!(bad.parse::<Address>().is_err(), "{bad}");
         }
         assert_eq!("tcp:[::1]:80".parse(), Ok(Address::Tcp("[::1]:80".into())));
+        let vlan: Address = "interface:eth0.5".parse().expect("a name");
+        assert_eq!(
+            (vlan.scheme(), vlan.to_string().as_str()),
+            ("interface", "interface:eth0.5")
+        );
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 /// Every metric: name, type, what it counts.
-const FAMILIES: [(&str, &str, &str); 24] = [
+const FAMILIES: [(&str, &str, &str); 27] = [
     (
         "brimful_rnis_reports_total",
         "counter",
@@ -56,6 +56,21 @@ const FAMILIES: [(&str, &str, &str); 24] = [
         "brimful_rnis_source_closed_total",
         "counter",
         "Connections of a source that is waited for that have ended, by reason.",
+    ),
+    (
+        "brimful_rnis_f1u_bearers",
+        "gauge",
+        "Bearers on F1-U, by source: followed, and paired, of which the queue is known.",
+    ),
+    (
+        "brimful_rnis_f1u_sojourn_seconds",
+        "gauge",
+        "Mean time of packets in the queues of F1-U's bearers in the last report's period, by source.",
+    ),
+    (
+        "brimful_rnis_capture_lost_total",
+        "counter",
+        "Packets that a capture had no room for, by source.",
     ),
     (
         "brimful_rnis_accept_errors_total",

@@ -187,7 +187,9 @@ pub fn check(config: &Config) -> Result<(), ConfigError> {
             | SourceKind::OaiXapp { cell, .. }
             | SourceKind::LegacyCsv { cell, .. }
             | SourceKind::Kpm { cell } => cell,
-            SourceKind::Reports { .. } | SourceKind::Replay { .. } => continue,
+            SourceKind::Reports { .. } | SourceKind::Replay { .. } | SourceKind::F1u { .. } => {
+                continue;
+            }
         };
         let place = format!("source \"{}\"", source.name);
         sources::check_cell(cell).map_err(|error| ConfigError::new(place, error))?;

@@ -10,11 +10,12 @@
 //! `include/uapi/linux/virtio_net.h`, `Documentation/networking/tuntap.rst`), [`split`](split()) cuts, and
 //! [`Coalescer`] puts together what follows each other in one flow. [`pieces`] carries what is to be segmented without the
 //! headers of each segment. [`cut`](cut()) cuts into smaller pieces that the kernel still
-//! has to segment, and [`FrameSocket`] sends frames with the same header by any interface.
+//! has to segment, and [`FrameSocket`] sends frames with the same header by any interface. [`Capture`] reads what passes one.
 //!
 //! What this crate is *not*: it has no event loop, chooses no addresses and no routes, and changes
 //! nothing of a packet but what segmentation changes.
 
+mod capture;
 pub mod checksum;
 mod coalesce;
 mod cut;
@@ -27,6 +28,7 @@ mod split;
 mod sys;
 mod vnet;
 
+pub use capture::Capture;
 pub use coalesce::Coalescer;
 pub use cut::cut;
 pub use device::{Device, Kind};

@@ -82,6 +82,102 @@ pub(crate) fn packet_socket() -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
+/// A socket that receives packets without their link layer's header, of no interface yet.
+///
+/// # Errors
+/// The kernel's: `EPERM` without `CAP_NET_RAW`.
+pub(crate) fn capture_socket() -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+    // SAFETY: it takes numbers alone.
+    let fd = unsafe { libc::socket(libc::AF_PACKET, kind, 0) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just opened it for this process, and nothing else has it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// An instruction of a socket filter (classic BPF): code, jumps if true and if false, operand.
+pub(crate) type Instruction = (u16, u8, u8, u32);
+
+/// Has the kernel hand a socket only what a filter accepts.
+///
+/// # Errors
+/// The kernel's: a filter that it refuses.
+pub(crate) fn attach_filter(fd: impl AsFd, filter: &[Instruction]) -> io::Result<()> {
+    let instruction = |&(code, jt, jf, k): &Instruction| libc::sock_filter { code, jt, jf, k };
+    let mut filter: Vec<libc::sock_filter> = filter.iter().map(instruction).collect();
+    let program = libc::sock_fprog {
+        len: filter.len() as libc::c_ushort,
+        filter: filter.as_mut_ptr(),
+    };
+    let size = size_of_val(&program) as libc::socklen_t;
+    let fd = fd.as_fd().as_raw_fd();
+    // SAFETY: the kernel reads the live program, and as many instructions as it says, which live as long.
+    check(unsafe {
+        libc::setsockopt(
+            fd,
+            libc::SOL_SOCKET,
+            libc::SO_ATTACH_FILTER,
+            (&raw const program).cast(),
+            size,
+        )
+    })
+}
+
+/// The index of an interface of the calling thread's network namespace. Any socket does.
+///
+/// # Errors
+/// The kernel's: there is none of this name.
+pub(crate) fn interface_index(socket: impl AsFd, name: &str) -> io::Result<u32> {
+    let fd = socket.as_fd().as_raw_fd();
+    let mut request = request(name);
+    // SAFETY: this request reads the name of the live `ifreq` and writes the index.
+    check(unsafe { libc::ioctl(fd, libc::SIOCGIFINDEX as libc::Ioctl, &raw mut request) })?;
+    // SAFETY: the kernel has written this member, and each of its bit patterns is a value.
+    Ok(unsafe { request.ifr_ifru.ifru_ifindex }.cast_unsigned())
+}
+
+/// Begins to receive what passes an interface, of all protocols.
+///
+/// # Errors
+/// The kernel's: the interface is down or gone.
+pub(crate) fn bind_capture(fd: impl AsFd, interface: u32) -> io::Result<()> {
+    // SAFETY: all-zero bytes are a valid `sockaddr_ll`.
+    let mut at: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    at.sll_family = libc::AF_PACKET as libc::c_ushort;
+    at.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+    at.sll_ifindex = interface.cast_signed();
+    let size = size_of_val(&at) as libc::socklen_t;
+    let fd = fd.as_fd().as_raw_fd();
+    // SAFETY: the kernel reads so many bytes of the live address.
+    check(unsafe { libc::bind(fd, (&raw const at).cast(), size) })
+}
+
+/// Packets that a capture's socket had no room for since this was last read.
+///
+/// # Errors
+/// The kernel's.
+pub(crate) fn capture_drops(fd: impl AsFd) -> io::Result<u32> {
+    let mut stats = libc::tpacket_stats {
+        tp_packets: 0,
+        tp_drops: 0,
+    };
+    let mut size = size_of_val(&stats) as libc::socklen_t;
+    let fd = fd.as_fd().as_raw_fd();
+    // SAFETY: the kernel writes so many bytes of the live structure at most.
+    check(unsafe {
+        libc::getsockopt(
+            fd,
+            libc::SOL_PACKET,
+            libc::PACKET_STATISTICS,
+            (&raw mut stats).cast(),
+            &raw mut size,
+        )
+    })?;
+    Ok(stats.tp_drops)
+}
+
 /// Sets an option of a socket that is a number.
 ///
 /// # Errors

@@ -1,6 +1,7 @@
 //! `brimful rnis`: checked, run, reloaded, ended; recorded and watched.
 
 mod configuration;
+mod f1u;
 mod recorder;
 mod service;
 

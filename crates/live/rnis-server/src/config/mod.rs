@@ -142,6 +142,13 @@ pub enum SourceKind {
         /// The cell.
         cell: CellProfile,
     },
+    /// What passes on F1-U, captured at an interface or in a file.
+    F1u {
+        /// What to make of it.
+        monitor: f1u::Config,
+        /// Bytes of packets that may wait in the kernel.
+        buffer: usize,
+    },
 }
 
 /// The form of published reports.

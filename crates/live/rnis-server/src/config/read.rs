@@ -6,6 +6,7 @@ use super::{
     PlatformConfig, SourceConfig, SourceKind, TopicConfig, UnixConfig, network,
 };
 use daemon::config::Section;
+use f1u::SnLength;
 use rnis::adapters::CellProfile;
 use rnis::identity::UeId;
 use rnis::mec012::LinkForm;
@@ -15,7 +16,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// Kinds of sources, and the transports of each.
-const KINDS: [(&str, &[&str]); 8] = [
+const KINDS: [(&str, &[&str]); 9] = [
     ("reports", &["unix", "tcp", "amqp", "amqps", "nats", "tls"]),
     ("replay", &["file"]),
     ("srsran", &["ws", "wss"]),
@@ -24,6 +25,7 @@ const KINDS: [(&str, &[&str]); 8] = [
     ("oai-xapp", &["amqp", "amqps"]),
     ("legacy-csv", &["amqp", "amqps"]),
     ("e2sm-kpm", &["unix", "tcp"]),
+    ("f1-u", &["interface", "file"]),
 ];
 const ANSWERS: [(&str, AnswerForm); 2] =
     [("wrapped", AnswerForm::Wrapped), ("bare", AnswerForm::Bare)];
@@ -154,6 +156,7 @@ fn source(mut section: Section<'_, '_>, tables: &Tables) -> Result<SourceConfig,
             queue: text_or(&mut section, "queue", "rnis_xapp")?,
         },
         "legacy-csv" => legacy(&mut section, tables)?,
+        "f1-u" => f1u(&mut section, tables)?,
         _ => SourceKind::Kpm {
             cell: cell(&mut section, tables)?,
         },
@@ -249,6 +252,48 @@ fn legacy(section: &mut Section<'_, '_>, tables: &Tables) -> Result<SourceKind, 
         queue: text_or(section, "queue", "hello")?,
         ue,
         rnti: rnti.unwrap_or(Rnti(1)),
+    })
+}
+
+/// Bytes of packets that may wait in the kernel, where none are given: 100 ms of 640 Mbit/s.
+const CAPTURE_BUFFER: units::Bytes = units::Bytes::new(8_000_000);
+
+fn f1u(section: &mut Section<'_, '_>, tables: &Tables) -> Result<SourceKind, ConfigError> {
+    let sn_length = match section.whole::<u8>("pdcp-sn-bits", 12..=18)? {
+        None | Some(18) => SnLength::Bits18,
+        Some(12) => SnLength::Bits12,
+        Some(other) => {
+            return Err(section.fault(format!("pdcp-sn-bits is 12 or 18, not {other}")));
+        }
+    };
+    let idle_timeout = timeout(section, "idle-timeout")?.unwrap_or(Duration::from_secs(30));
+    let buffer: units::Bytes = section.parsed("capture-buffer")?.unwrap_or(CAPTURE_BUFFER);
+    if !(100_000..=1 << 30).contains(&buffer.get()) {
+        return Err(section.fault(format!("capture-buffer is 100 kB to 1073 MB, not {buffer}")));
+    }
+    let status_period: Option<units::Duration> = section.parsed("status-period")?;
+    let status_period = status_period.unwrap_or(units::Duration::from_millis(10));
+    let (least, most) = (
+        units::Duration::from_millis(1),
+        units::Duration::from_secs(1),
+    );
+    if !(least..=most).contains(&status_period) {
+        return Err(section.fault(format!("status-period is 1 ms to 1 s, not {status_period}")));
+    }
+    let monitor = f1u::Config {
+        cell: cell(section, tables)?,
+        ues: tables.ues.clone(),
+        units: section.parsed_list("distributed-units")?,
+        sn_length,
+        status_period,
+        has_sdap: section.truth("sdap")?.unwrap_or(true),
+        idle_timeout: units::Duration::from_nanos(
+            u64::try_from(idle_timeout.as_nanos()).unwrap_or(u64::MAX),
+        ),
+    };
+    Ok(SourceKind::F1u {
+        monitor,
+        buffer: usize::try_from(buffer.get()).unwrap_or(usize::MAX),
     })
 }
 

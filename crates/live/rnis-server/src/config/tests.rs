@@ -153,6 +153,55 @@ fn every_fault_has_its_place_and_a_way_out() {
     }
 }
 
+/// A source of F1-U with these lines more.
+fn f1u(lines: &str) -> Result<Config, ConfigError> {
+    let text = format!(
+        "[[source]]\nname = \"f1\"\nkind = \"f1-u\"\nurl = \"interface:f1\"\n{lines}\n\
+         [[cell]]\nid = 1\nprb = 51\nperiod = \"10 ms\"\n"
+    );
+    Config::parse("rnis.toml", &text)
+}
+
+#[test]
+fn a_source_of_f1_u_has_its_defaults_and_its_bounds() {
+    let config =
+        f1u("pdcp-sn-bits = 12\ndistributed-units = [\"10.1.0.2\", \"fd00::2\"]").expect("good");
+    let SourceKind::F1u { monitor, buffer } = &config.sources[0].kind else {
+        panic!("{:?}", config.sources[0].kind);
+    };
+    assert_eq!(config.sources[0].address, Address::Interface("f1".into()));
+    assert_eq!(
+        (monitor.sn_length, monitor.units.len()),
+        (f1u::SnLength::Bits12, 2)
+    );
+    assert_eq!((monitor.has_sdap, *buffer), (true, 8_000_000));
+    assert_eq!(monitor.idle_timeout, units::Duration::from_secs(30));
+    assert_eq!(monitor.status_period, units::Duration::from_millis(10));
+    for (lines, expected) in [
+        ("pdcp-sn-bits = 15", "pdcp-sn-bits is 12 or 18, not 15"),
+        ("pdcp-sn-bits = 7", "allowed is a whole number 12 to 18"),
+        (
+            "idle-timeout = \"1 ms\"",
+            "idle-timeout is 10 ms to 86400 s",
+        ),
+        ("status-period = \"2 s\"", "status-period is 1 ms to 1 s"),
+        (
+            "capture-buffer = \"1 kB\"",
+            "capture-buffer is 100 kB to 1073 MB",
+        ),
+        ("distributed-units = [\"du1\"]", "distributed-units"),
+        ("listen = true", "unknown key \"listen\""),
+    ] {
+        let error = f1u(lines).expect_err("bad").to_string();
+        assert!(error.contains(expected), "{lines}: {error}");
+    }
+    let error = fault("unix:/run/brimful/cell.sock", "interface:f1");
+    assert!(
+        error.contains("reports does not come over interface"),
+        "{error}"
+    );
+}
+
 #[test]
 fn a_file_without_sources_or_clients_is_refused() {
     let error = Config::parse("x", "max-age = \"1 s\"")

@@ -1,5 +1,6 @@
 //! Reports coming in: connect, read messages, hand them over; connect again when that ends.
 
+mod capture;
 mod http;
 mod lines;
 mod replay;
@@ -40,7 +41,7 @@ async fn run(source: SourceConfig, mut feed: Feed) {
         let ended = once(&source, &mut feed).await;
         feed.up(false);
         match ended {
-            Ok(()) if matches!(source.kind, SourceKind::Replay { .. }) => {
+            Ok(()) if matches!(source.address, Address::File(_)) => {
                 tracing::info!(source = source.name, "the recording has ended");
                 return;
             }
@@ -61,6 +62,12 @@ async fn once(source: &SourceConfig, feed: &mut Feed) -> Result<(), Fault> {
     match (&source.kind, &source.address) {
         (SourceKind::Replay { speed, repeat }, Address::File(path)) => {
             replay::play(path, *speed, *repeat, feed).await
+        }
+        (SourceKind::F1u { monitor, .. }, Address::File(path)) => {
+            capture::play(path, monitor, feed).await
+        }
+        (SourceKind::F1u { monitor, buffer }, Address::Interface(name)) => {
+            capture::read(name, monitor, *buffer, feed).await
         }
         (SourceKind::SrsRan { .. }, Address::Url { url, .. }) => {
             websocket::read(url, SrsRan::SUBSCRIBE, feed).await
@@ -196,7 +203,9 @@ impl Feed {
 fn adapter(kind: &SourceKind, ues: &UeMap) -> Option<Box<dyn Adapter>> {
     let ues = ues.clone();
     Some(match kind.clone() {
-        SourceKind::Reports { .. } | SourceKind::Replay { .. } => return None,
+        SourceKind::Reports { .. } | SourceKind::Replay { .. } | SourceKind::F1u { .. } => {
+            return None;
+        }
         SourceKind::SrsRan { cell, pci } => Box::new(SrsRan::new(cell, ues, pci, block_bytes)),
         SourceKind::FlexRic { cell } => Box::new(FlexRic::new(cell, ues)),
         SourceKind::FlexRan { cell, bs_id } => Box::new(FlexRan::new(cell, ues, bs_id)),

@@ -8,6 +8,7 @@ mod common;
 mod conformance;
 mod dashboard;
 mod document;
+mod f1u;
 mod faults;
 mod hostile;
 mod inbox;

@@ -1,0 +1,30 @@
+//! The radio as F1-U shows it: queues, rates and sojourns of bearers from the NR user plane's frames in passing.
+//!
+//! ```text
+//!   centralized unit ---- user data: PDCP numbers, lengths ----> distributed unit, radio
+//!                    <--- delivery status: highest transmitted, highest delivered ---
+//!                                  |  (both ways, by a capture)
+//!   IP packets + time -> [ Monitor: tunnels -> bearers -> UEs ] -> RadioReport, estimates
+//! ```
+//!
+//! What is sent down and has not been handed to lower layers waits above the MAC: the queue that radio reports have. Between
+//! two delivery statuses it is taken to drain at the rate of late. The equations are in `docs/algorithms/f1u.md`; [`Bearer`] has one
+//! bearer, `pairing` finds which tunnel upwards is of which downwards, `address` and `core_side` whose a bearer is.
+//!
+//! [`EmulatedBearer`] is the other side: both ends of a bearer, which number packets and report deliveries, for tests and labs.
+//!
+//! What this crate is *not*: it captures nothing, has no clock and no socket, sends nothing, and deciphers nothing.
+#![forbid(unsafe_code)]
+
+mod address;
+mod bearer;
+mod core_side;
+mod emulated;
+mod monitor;
+mod pairing;
+mod report;
+
+pub use bearer::{Bearer, Estimate, Sent, StatusError};
+pub use emulated::{EmulatedBearer, Progress, STATUS_PERIOD};
+pub use gtpu::pdcp::SnLength;
+pub use monitor::{Config, Counts, MAX_BEARERS, Monitor, Tunnel};

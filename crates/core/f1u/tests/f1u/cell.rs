@@ -1,0 +1,201 @@
+//! Estimates against the queue that the cell has.
+
+use crate::common::{World, acknowledged, at_us, cell_config, fading, ue_address};
+use f1u::Estimate;
+use queue::Capacity;
+use ran::{BearerConfig, RlcMode};
+use units::{BitRate, Bytes, Duration, Streams};
+
+const SLOT_US: u64 = 500;
+/// The rate at which a queue drains is the mean of this time.
+const WINDOW_SLOTS: usize = 200;
+
+/// Errors of one UE's estimates.
+#[derive(Debug, Default)]
+struct Errors {
+    /// Of the queue, ms at the rate of late.
+    queue: Vec<f64>,
+    /// Of the drain time, ms, while something waits.
+    drain: Vec<f64>,
+    /// Mean queue, ms.
+    mean: f64,
+}
+
+/// What a UE's queue is and what has become of it.
+#[derive(Clone, Copy, Debug)]
+struct Moment {
+    served: u64,
+    capacity: u64,
+    backlog: u64,
+}
+
+impl Moment {
+    fn of(world: &World, ue: usize) -> Self {
+        let stats = &world.cell.stats().ues[ue];
+        Self {
+            served: stats.bearers[0].downlink.served.get(),
+            capacity: stats.capacity.get(),
+            backlog: world.backlog(ue),
+        }
+    }
+}
+
+/// The rate at which a queue drains, bit/s: what was served of late, or where it ran empty meanwhile a UE's part of
+/// what the link could carry.
+fn rate(history: &[Moment], ues: usize) -> f64 {
+    let window = &history[history.len() - 1 - WINDOW_SLOTS..];
+    let (first, last) = (window[0], window[WINDOW_SLOTS]);
+    let bytes = match window.iter().all(|moment| moment.backlog > 0) {
+        true => last.served - first.served,
+        false => (last.capacity - first.capacity) / ues as u64,
+    };
+    let time = Duration::from_micros(WINDOW_SLOTS as u64 * SLOT_US);
+    BitRate::from_bytes_per(Bytes::new(bytes), time).as_bps() as f64
+}
+
+fn percentile(values: &mut [f64], share: f64) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let at = (values.len() as f64 * share) as usize;
+    values[at.min(values.len() - 1)]
+}
+
+fn estimate(world: &World, now: units::Instant, ue: usize) -> Option<Estimate> {
+    let mut all = world.monitor.estimates(now);
+    let (_, _, estimate) = all.find(|(_, ip, _)| *ip == Some(ue_address(ue)))?;
+    estimate
+}
+
+/// Ten seconds of a cell with `ues` UEs whose load rises and falls, so that queues empty and grow to some 100 ms.
+fn run(world: &mut World, ues: usize, mean_load: f64) -> Vec<Errors> {
+    let mut errors: Vec<Errors> = (0..ues).map(|_| Errors::default()).collect();
+    let mut history: Vec<Vec<Moment>> = vec![Vec::new(); ues];
+    let mut rng = Streams::new(5).stream("load");
+    let mut load = vec![1.0; ues];
+    let mut credit = vec![0.0; ues];
+    for slot in 0..20_000 {
+        let now = at_us(slot * SLOT_US);
+        for ue in 0..ues {
+            // another load about every 100 ms: from nothing to twice the mean
+            if rng.chance(0.005) {
+                load[ue] = 2.0 * rng.uniform();
+            }
+            credit[ue] += load[ue] * mean_load / 8.0 * SLOT_US as f64;
+            while credit[ue] >= 1_400.0 {
+                world.send(now, ue, 1_400);
+                credit[ue] -= 1_400.0;
+            }
+        }
+        world.run(now);
+        world.cell.advance(now);
+        for ue in 0..ues {
+            history[ue].push(Moment::of(world, ue));
+            // the first second is for the beginning
+            if slot < 2_000 || slot % 2 == 1 {
+                continue;
+            }
+            let rate = rate(&history[ue], ues);
+            let ms = |bytes: f64| bytes * 8e3 / rate.max(1e5);
+            let estimate = estimate(world, now, ue).expect("known after a second");
+            let truth = world.backlog(ue) as f64;
+            let errors = &mut errors[ue];
+            errors.mean += ms(truth) / 9_000.0;
+            errors
+                .queue
+                .push(ms((estimate.queue.get() as f64 - truth).abs()));
+            if truth > 0.0
+                && let Some(drain) = estimate.drain_time()
+            {
+                errors.drain.push((drain.as_millis_f64() - ms(truth)).abs());
+            }
+        }
+    }
+    errors
+}
+
+/// The 95th percentile of the queue's error is at most so many milliseconds.
+fn check(name: &str, mut errors: Errors, limit: f64) {
+    let [queue, worst] = [0.95, 1.0].map(|share| percentile(&mut errors.queue, share));
+    let drain = [0.5, 0.95].map(|share| percentile(&mut errors.drain, share));
+    println!(
+        "{name}: mean queue {:.1} ms; error of the queue p95 {queue:.2} ms, largest {worst:.2} ms; \
+         of queue / rate median {:.2} ms, p95 {:.2} ms",
+        errors.mean, drain[0], drain[1]
+    );
+    assert!(
+        errors.mean > 10.0,
+        "a queue of {} ms shows nothing",
+        errors.mean
+    );
+    assert!(
+        queue <= limit,
+        "{name}: p95 of the queue's error is {queue} ms"
+    );
+}
+
+/// Largest Doppler shift and seed.
+const FADING: [(&str, f64, u64); 3] = [
+    ("Doppler 5 Hz", 5.0, 1),
+    ("Doppler 20 Hz", 20.0, 2),
+    ("Doppler 80 Hz", 80.0, 3),
+];
+
+#[test]
+fn the_queue_of_a_fading_cell_is_known_to_two_milliseconds() {
+    let config = cell_config();
+    let bearer = acknowledged(&config);
+    for (name, doppler, seed) in FADING {
+        let mut world = World::new(config.clone(), vec![fading(18.0, doppler, seed)], &bearer);
+        world.acknowledges = true;
+        let mut errors = run(&mut world, 1, 40.0);
+        check(name, errors.remove(0), 2.0);
+        let counts = world.monitor.counts();
+        assert_eq!((counts.foreign, counts.unreadable), (0, 0));
+        assert_eq!((counts.backward, counts.unsent), (0, 0));
+    }
+}
+
+/// With the timer's statuses alone what is served in 10 ms of fading has to be guessed.
+#[test]
+fn without_packets_upwards_it_is_known_within_the_units_period() {
+    let config = cell_config();
+    let bearer = acknowledged(&config);
+    for (name, doppler, seed) in FADING {
+        let mut world = World::new(config.clone(), vec![fading(18.0, doppler, seed)], &bearer);
+        let mut errors = run(&mut world, 1, 40.0);
+        check(&format!("{name}, timer alone"), errors.remove(0), 7.0);
+    }
+}
+
+#[test]
+fn so_is_that_of_unacknowledged_mode() {
+    let config = cell_config();
+    let um = BearerConfig {
+        rlc: RlcMode::Um {
+            t_reassembly: Duration::from_millis(20),
+        },
+        ..BearerConfig::um(config.rat, Capacity::Unlimited)
+    };
+    let mut world = World::new(config, vec![fading(18.0, 10.0, 4)], &um);
+    world.acknowledges = true;
+    let mut errors = run(&mut world, 1, 40.0);
+    check("unacknowledged", errors.remove(0), 2.0);
+}
+
+#[test]
+fn every_ue_of_a_cell_gets_its_queue() {
+    let config = cell_config();
+    let bearer = acknowledged(&config);
+    let channels = (0..4).map(|ue| fading(16.0 + ue as f64, 10.0, 10 + ue));
+    let mut world = World::new(config, channels.collect(), &bearer);
+    world.acknowledges = true;
+    let errors = run(&mut world, 4, 11.0);
+    assert_eq!(
+        world.monitor.followed(),
+        (4, 4),
+        "each tunnel upwards has its bearer"
+    );
+    for (ue, errors) in errors.into_iter().enumerate() {
+        // a UE is served in bursts, of which its statuses come with its packets upwards
+        check(&format!("UE {ue} of 4"), errors, 6.0);
+    }
+}
