@@ -152,6 +152,10 @@ packages: setup web wheel  ## Debian package and wheel in dist/; the former chec
 	lintian --fail-on error,warning dist/brimful_*.deb
 	$(CARGO) test --profile ci --locked -p brimful --test packages
 
+.PHONY: dist
+dist: packages  ## what is released: the packages in dist/ with a bill of materials (CycloneDX) and checksums
+	@scripts/dist
+
 .PHONY: kernels
 kernels: setup web  ## Debian's kernels (KERNELS="6.1 6.12 host") under QEMU, a quarter of an hour each on a busy machine, once all is compiled: docs/operations/kernels.md
 	@scripts/kernels
