@@ -104,6 +104,9 @@ pub(crate) fn start(
     })
 }
 
+/// How long a message of a transfer may take: a machine that is busy is no reason to give one up.
+const TIMEOUT: &str = "10 s";
+
 /// How connections move between the proxies of all sites, if there are several.
 fn handover(folder: &Path, (site, sites): (usize, &Sites)) -> String {
     if sites.count() == 1 {
@@ -111,7 +114,7 @@ fn handover(folder: &Path, (site, sites): (usize, &Sites)) -> String {
     }
     let at = |site: usize| format!("unix:{}/handover-{}.sock", folder.display(), site + 1);
     let mut text = format!(
-        "[handover]\nlisten = \"{}\"\nroute-hook = \"{}\"\n",
+        "[handover]\nlisten = \"{}\"\nroute-hook = \"{}\"\ntimeout = \"{TIMEOUT}\"\n",
         at(site),
         hook(folder, site).display()
     );
@@ -276,6 +279,7 @@ mod tests {
     fn proxies_of_several_sites_have_each_other_as_peers() {
         let text = handover(Path::new("/lab"), (1, &Sites::of_two()));
         let expected = "[handover]\nlisten = \"unix:/lab/handover-2.sock\"\nroute-hook = \"/lab/route-2.sh\"\n\
+             timeout = \"10 s\"\n\
              [[handover.peer]]\nname = \"site-1\"\naddress = \"unix:/lab/handover-1.sock\"\ncells = [\"1\"]\n";
         assert_eq!(text, expected);
         assert_eq!(
