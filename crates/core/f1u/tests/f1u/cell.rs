@@ -166,6 +166,31 @@ fn without_packets_upwards_it_is_known_within_the_units_period() {
     }
 }
 
+/// Channels on which no constant of the estimates was chosen.
+const OTHERS: [(f64, u64); 8] = [
+    (3.0, 101),
+    (5.0, 102),
+    (8.0, 103),
+    (12.0, 104),
+    (20.0, 105),
+    (40.0, 106),
+    (80.0, 107),
+    (120.0, 108),
+];
+
+#[test]
+fn other_channels_show_no_more() {
+    let config = cell_config();
+    let bearer = acknowledged(&config);
+    for (doppler, seed) in OTHERS {
+        let mut world = World::new(config.clone(), vec![fading(18.0, doppler, seed)], &bearer);
+        world.acknowledges = true;
+        let mut errors = run(&mut world, 1, 40.0);
+        let name = format!("Doppler {doppler} Hz, seed {seed}");
+        check(&name, errors.remove(0), 3.0);
+    }
+}
+
 #[test]
 fn so_is_that_of_unacknowledged_mode() {
     let config = cell_config();
