@@ -192,7 +192,7 @@ fn the_server_follows_a_client_to_a_new_address() {
 type Configured = fn(&str) -> String;
 
 /// What a packet inside has around it on a path, but for UDP and IP: with encryption and without.
-const AROUND: [(Configured, u64); 2] = [(str::to_owned, 6 + 23), (plain, 48)];
+const AROUND: [(Configured, u64); 2] = [(str::to_owned, 6 + 21), (plain, 48)];
 
 /// A path of MTU 1,400: TCP's segments and the device's MTU follow, larger packets are refused by the
 /// kernel with what would fit, and nothing is lost in silence.
