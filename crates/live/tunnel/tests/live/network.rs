@@ -263,7 +263,7 @@ fn paths_may_be_ipv6() {
     let path = one_path("").replace("10.1.0.1:6511", "[fd01::1]:6511");
     let client = Daemon::start(&hosts.client, "client", &client_config("", &path));
     client.wait_for_paths(1);
-    assert_eq!(client.status()["device"]["mtu"], 1_500 - 48 - 6 - 23);
+    assert_eq!(client.status()["device"]["mtu"], 1_500 - 48 - 6 - 21);
     let address = format!("{SERVER}:5001");
     let _sender = serve(&hosts.server, &address, 5_000_000);
     download(&hosts.client, &address, 5_000_000, || {});
