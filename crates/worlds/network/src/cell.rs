@@ -4,6 +4,7 @@ use crate::Error;
 use crate::channel;
 use crate::check::rnti;
 use crate::measure::{PassageMeter, QueueMeter, SeriesSet, Totals};
+use crate::uplink::UplinkQueues;
 use core::net::IpAddr;
 use queue::{Ecn, Packet};
 use ran::{
@@ -119,6 +120,8 @@ pub struct CellAccess<P> {
     makes_reports: bool,
     /// Counters at the last step of the time series.
     sampled: CellStats,
+    /// What UEs send waits there first, if it is the only cell.
+    uplink: Option<UplinkQueues<P>>,
 }
 
 impl<P: Packet + Send> CellAccess<P> {
@@ -141,7 +144,11 @@ impl<P: Packet + Send> CellAccess<P> {
             Ok((channel, uplink))
         });
         let radios = radios.collect::<Result<Vec<_>, Error>>()?;
-        Self::with_radios(None, spec, experiment, (radios, &address), &streams, began)
+        let radios = (radios, &address as &dyn Fn(usize) -> Option<IpAddr>);
+        Ok(Self {
+            uplink: UplinkQueues::new(experiment, &streams, began)?,
+            ..Self::with_radios(None, spec, experiment, radios, &streams, began)?
+        })
     }
 
     /// The same with the radios of its UEs; one of several cells has a name.
@@ -191,6 +198,7 @@ impl<P: Packet + Send> CellAccess<P> {
             mcs: vec![None; ues.len()],
             makes_reports: false,
             sampled,
+            uplink: None,
         })
     }
 
@@ -212,7 +220,11 @@ impl<P: Packet + Send> CellAccess<P> {
 
     /// When the cell is to run next.
     pub fn next_deadline(&self) -> Option<Instant> {
-        self.cell.next_deadline()
+        let above = self.uplink.as_ref().and_then(UplinkQueues::next_deadline);
+        [self.cell.next_deadline(), above]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// A packet enters at the UPF.
@@ -233,6 +245,23 @@ impl<P: Packet + Send> CellAccess<P> {
 
     /// A packet enters in the UE.
     pub fn send_uplink(&mut self, now: Instant, route: CellRoute, packet: P) {
+        match &mut self.uplink {
+            Some(above) => {
+                above.send(now, route, packet);
+                self.enter_modems(now);
+            }
+            None => self.enter_modem(now, route, packet),
+        }
+    }
+
+    /// What has passed the queues above the modems goes into these.
+    fn enter_modems(&mut self, now: Instant) {
+        while let Some((route, packet)) = self.uplink.as_mut().and_then(UplinkQueues::poll_passed) {
+            self.enter_modem(now, route, packet);
+        }
+    }
+
+    fn enter_modem(&mut self, now: Instant, route: CellRoute, packet: P) {
         let packet = CellPacket {
             packet,
             bearer: route.bearer,
@@ -245,6 +274,15 @@ impl<P: Packet + Send> CellAccess<P> {
         if !core::mem::replace(&mut self.is_busy[route.ue.0], true) {
             self.busy.push(route.ue);
         }
+    }
+
+    /// What a UE's modem shows: bytes that it has sent, each counted once, and those that wait.
+    pub(crate) fn modem(&self, ue: UeIndex) -> (Bytes, Bytes) {
+        let bearers = self.cell.stats().ues[ue.0].bearers.iter();
+        let of = bearers.map(|it| (it.uplink.served, it.uplink.backlog));
+        of.fold((Bytes::ZERO, Bytes::ZERO), |all, it| {
+            (all.0 + it.0, all.1 + it.1)
+        })
     }
 
     /// The cell runs until `now`.
@@ -260,6 +298,11 @@ impl<P: Packet + Send> CellAccess<P> {
                 self.busy.swap_remove(at);
             }
         }
+        if let Some(mut above) = self.uplink.take() {
+            above.on_deadline(now, |ue| self.modem(ue));
+            self.uplink = Some(above);
+            self.enter_modems(now);
+        }
     }
 
     /// The next packet that has come out.
@@ -270,6 +313,9 @@ impl<P: Packet + Send> CellAccess<P> {
     /// Packets that have been dropped.
     pub fn take_dropped(&mut self, into: &mut Vec<P>) {
         into.append(&mut self.dropped);
+        if let Some(above) = &mut self.uplink {
+            above.take_dropped(into);
+        }
     }
 
     /// The radio report of the period since the last one.
@@ -405,6 +451,9 @@ impl<P: Packet + Send> CellAccess<P> {
                 series.push(queue.name(), Metric::QueueBytes, now, bytes);
             }
         }
+        if let Some(above) = &self.uplink {
+            above.sample(now, series);
+        }
         let (stats, before) = (self.cell.stats(), &self.sampled);
         let slots = stats.downlink_slots - before.downlink_slots;
         let time = stats.covered_until.saturating_since(before.covered_until);
@@ -454,6 +503,7 @@ impl<P: Packet + Send> CellAccess<P> {
             results.extend(all.map(|meter| meter.finish(end)));
         }
         results.extend(self.passages.into_iter().map(PassageMeter::finish));
+        results.extend(self.uplink.into_iter().flat_map(|above| above.finish(end)));
         results
     }
 }

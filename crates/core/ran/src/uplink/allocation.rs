@@ -8,7 +8,13 @@ use units::{Decibel, Instant, Mcs};
 
 impl<P: Packet + Send> Cell<P> {
     /// The robust MCS of the worst of some PRBs, as sounded; none where a UE is out of range or has no process.
-    pub(super) fn worst_mcs(&mut self, now: Instant, ue: usize, first: u16, prb: u16) -> Option<Mcs> {
+    pub(super) fn worst_mcs(
+        &mut self,
+        now: Instant,
+        ue: usize,
+        first: u16,
+        prb: u16,
+    ) -> Option<Mcs> {
         let across = groups_across(self.config.uplink_groups(), first, prb);
         let uplink = self.ues[ue].uplink.as_mut()?;
         if uplink.harq.busy >= u32::from(self.config.harq.processes) {
@@ -22,14 +28,20 @@ impl<P: Packet + Send> Cell<P> {
     }
 
     /// The SINR of a UE whose power is on so many PRBs from `first` on; none where its blocks have no errors.
-    pub(super) fn uplink_sinr(&mut self, now: Instant, ue: usize, first: u16, prb: u16) -> Option<Decibel> {
+    pub(super) fn uplink_sinr(
+        &mut self,
+        now: Instant,
+        ue: usize,
+        first: u16,
+        prb: u16,
+    ) -> Option<Decibel> {
         let layout = self.config.uplink_groups();
         let state = self.ues[ue].uplink.as_mut()?.channel.state(now);
         let sinr = match state.groups {
             [] => state.sinr,
             groups => effective_sinr(layout, groups_across(layout, first, prb), groups),
         };
-        Some(sinr + self.tables.density(prb))
+        Some(sinr + denser(self.tables.density(prb), state.density_limit))
     }
 
     /// PRBs, at most `max`, and MCS with which a UE sends so many bytes, or as many as it can; none where it cannot.
@@ -63,8 +75,12 @@ impl<P: Packet + Send> Cell<P> {
         if uplink.harq.busy >= u32::from(self.config.harq.processes) {
             return None;
         }
-        let measured = uplink.channel.state(now).measured;
-        let mcs = |prb| uplink.channel.mcs(measured + self.tables.density(prb));
+        let state = uplink.channel.state(now);
+        let (measured, limit) = (state.measured, state.density_limit);
+        let mcs = |prb| {
+            let density = denser(self.tables.density(prb), limit);
+            uplink.channel.mcs(measured + density)
+        };
         best_allocation(max, bytes, mcs, |mcs, prb| {
             self.tables.uplink_bytes(mcs, prb)
         })
@@ -77,6 +93,14 @@ pub(super) struct Allocation {
     pub(super) prb: u16,
     pub(super) mcs: Option<Mcs>,
     pub(super) bytes: u64,
+}
+
+/// By how much the power on each PRB is above that of the whole carrier at full power, where it is spread over fewer, or as
+/// power control limits it.
+fn denser(density: Decibel, limit: Option<Decibel>) -> Decibel {
+    limit.map_or(density, |limit| {
+        Decibel::new(density.get().min(limit.get()))
+    })
 }
 
 /// The fewest PRBs that carry so many bytes, or, where no number of them up to `max` does, those that carry the most:

@@ -3,8 +3,11 @@
 //!
 //! A UE that has data but no grant waits for its next scheduling-request opportunity; the grant
 //! delay later it may send, and from then on it is granted in every uplink slot, as much as it needs
-//! of what its fair share is (its buffer status is known to the base station), until it has been
-//! silent for the inactivity time. With configured grants (a request period of zero) it may send in
+//! of what its fair share is, until it has been
+//! silent for the inactivity time. What it needs the base station knows at once ([`Grants::Demand`]), or by the reports that
+//! its blocks carry ([`Grants::BufferStatus`], see `buffer_status`): a request is then for a small block, each grant follows what was
+//! reported the grant delay before, and a block for which the UE has nothing
+//! is padding. With configured grants (a request period of zero) it may send in
 //! the next uplink slot at any time. Opportunities of different UEs lie in successive slots.
 //!
 //! Blocks have the configured MCS and are free of errors, or carry what was recorded of the whole carrier (by PRBs, where
@@ -14,19 +17,23 @@
 //! SINR is that of the groups across which it lies. Retransmissions come first, on as many PRBs as before, but adaptive:
 //! where they lie may change.
 //!
-//! *Deviations*: one layer. With power headroom the MCS is by the mean of the carrier. Buffer status reports take no room. In TDD, requests may be sent in any slot. Requests and
+//! *Deviations*: one layer. With power headroom the MCS is by the mean of the carrier. In TDD, requests may be sent in any slot. Requests and
 //! HARQ feedback have no errors, also of a UE that is out of range for data.
 
-use crate::cell::Cell;
-use crate::config::UplinkLink;
+mod allocation;
+pub(crate) mod buffer_status;
+
+use crate::cell::{Cell, dropper};
+use crate::config::{Grants, UplinkLink};
 use crate::fill::Room;
 use crate::frame::SlotNumber;
-use crate::mac::groups::{effective_sinr, groups_across, members};
 use crate::mac::scheduler::{Candidate, share_equally};
-use crate::output::Direction;
+use crate::output::{Direction, DropReason, Output, UeIndex};
 use crate::set::IndexSet;
+use allocation::Allocation;
+use buffer_status::{REPORT_BYTES, Report, reported};
 use queue::Packet;
-use units::{Bytes, Decibel, Duration, Instant, Mcs};
+use units::{Bytes, Duration, Instant};
 
 /// The fewest PRBs that ns-3 grants.
 const NS3_MIN_PRB: u16 = 3;
@@ -85,7 +92,9 @@ pub(crate) fn next_request(now: Instant, period: Duration, slot: Duration, ue: u
 impl<P: Packet + Send> Cell<P> {
     /// A UE has something to send.
     pub(crate) fn request_uplink(&mut self, now: Instant, ue: usize) {
-        if self.uplink.pending.contains(ue) {
+        let is_by_reports = self.config.uplink.grants == Grants::BufferStatus;
+        let is_known = !is_by_reports || self.ues[ue].buffer_status.expects_grants();
+        if is_known && self.uplink.pending.contains(ue) {
             return;
         }
         self.uplink.pending.insert(ue);
@@ -102,6 +111,10 @@ impl<P: Packet + Send> Cell<P> {
         let from = self.frame.first_from(usable_at).max(self.next_slot);
         grant.usable_from = self.frame.next_uplink(from);
         let usable_from = grant.usable_from;
+        if is_by_reports {
+            let status = &mut self.ues[ue].buffer_status;
+            status.request(self.next_slot, usable_from);
+        }
         let wake = self
             .uplink
             .wake
@@ -111,11 +124,10 @@ impl<P: Packet + Send> Cell<P> {
     }
 
     /// Schedules and sends in `slot`, if it carries uplink.
-    pub(crate) fn schedule_uplink(&mut self, slot: SlotNumber) {
+    pub(crate) fn schedule_uplink(&mut self, slot: SlotNumber, out: &mut Vec<Output<P>>) {
         if self.uplink.wake.is_none_or(|wake| slot < wake) || !self.frame.is_uplink(slot) {
             return;
         }
-        let now = self.frame.start(slot);
         let mut ues = core::mem::take(&mut self.uplink.ues);
         let mut candidates = core::mem::take(&mut self.uplink.candidates);
         let free = self.config.uplink.n_prb.get() - self.send_uplink_again(slot, &mut ues);
@@ -126,9 +138,8 @@ impl<P: Packet + Send> Cell<P> {
             if self.ues[ue as usize].grant.usable_from > slot {
                 continue;
             }
-            let demand = self.uplink_demand(now, ue as usize);
+            let demand = self.demand_in(slot, ue as usize);
             if demand == 0 {
-                self.uplink.pending.remove(ue as usize);
                 continue;
             }
             let all = self.config.uplink.n_prb.get();
@@ -141,9 +152,9 @@ impl<P: Packet + Send> Cell<P> {
             candidates.extend(need.map(|need| Candidate::new(ue, need, 0, 0.0)));
         }
         let turn = if self.config.uplink.link == UplinkLink::Ns3 {
-            self.send_equal_blocks(slot, &candidates, free)
+            self.send_equal_blocks(slot, &candidates, free, out)
         } else {
-            self.send_blocks(slot, &mut candidates, free)
+            self.send_blocks(slot, &mut candidates, free, out)
         };
         if let Some(ue) = turn {
             self.uplink.turn = (ue as usize + 1) % self.ues.len();
@@ -165,16 +176,17 @@ impl<P: Packet + Send> Cell<P> {
         slot: SlotNumber,
         candidates: &mut [Candidate],
         free: u16,
+        out: &mut Vec<Output<P>>,
     ) -> Option<u32> {
         let now = self.frame.start(slot);
         let turn = share_equally(candidates, free);
         let mut first = self.config.uplink.n_prb.get() - free;
         for candidate in candidates.iter().filter(|c| c.prb > 0) {
             let ue = candidate.ue as usize;
-            let demand = self.uplink_demand(now, ue);
+            let demand = self.granted_demand(now, ue);
             // on fewer PRBs than it needs, another MCS may be right
             if let Some(allocation) = self.allocation(slot, ue, demand, candidate.prb) {
-                self.send_uplink_block(now, slot, ue, first, allocation);
+                self.send_uplink_block(slot, ue, first, allocation, out);
             }
             first += candidate.prb;
         }
@@ -187,6 +199,7 @@ impl<P: Packet + Send> Cell<P> {
         slot: SlotNumber,
         candidates: &[Candidate],
         free: u16,
+        out: &mut Vec<Output<P>>,
     ) -> Option<u32> {
         let (now, all) = (self.frame.start(slot), self.config.uplink.n_prb.get());
         let share = all / u16::try_from(candidates.len().max(1)).unwrap_or(u16::MAX);
@@ -200,7 +213,8 @@ impl<P: Packet + Send> Cell<P> {
             if let Some(mcs) = self.worst_mcs(now, ue, first, prb) {
                 let bytes = self.tables.uplink_bytes(mcs, prb);
                 let mcs = Some(mcs);
-                self.send_uplink_block(now, slot, ue, first, Allocation { prb, mcs, bytes });
+                let allocation = Allocation { prb, mcs, bytes };
+                self.send_uplink_block(slot, ue, first, allocation, out);
                 first += prb;
                 turn = Some(candidate.ue);
             }
@@ -243,6 +257,49 @@ impl<P: Packet + Send> Cell<P> {
         taken
     }
 
+    /// Bytes for which a UE is to be granted in `slot`; zero if it is not, and it leaves those that wait unless it has more.
+    fn demand_in(&mut self, slot: SlotNumber, ue: usize) -> u64 {
+        let now = self.frame.start(slot);
+        let demand = self.uplink_demand(now, ue);
+        if self.config.uplink.grants == Grants::Demand {
+            if demand == 0 {
+                self.uplink.pending.remove(ue);
+            }
+            return demand;
+        }
+        let status = &mut self.ues[ue].buffer_status;
+        status.catch_up(slot);
+        if demand == 0 && status.is_idle() {
+            self.uplink.pending.remove(ue);
+        } else if demand > 0 && !status.expects_grants() {
+            self.request_uplink(now, ue);
+        }
+        self.ues[ue].buffer_status.owed()
+    }
+
+    /// Bytes for which a UE is granted, by the same rule.
+    fn granted_demand(&self, now: Instant, ue: usize) -> u64 {
+        match self.config.uplink.grants {
+            Grants::Demand => self.uplink_demand(now, ue),
+            Grants::BufferStatus => self.ues[ue].buffer_status.owed(),
+        }
+    }
+
+    /// A block with a buffer status report was decoded at `now`, or given up.
+    pub(crate) fn on_buffer_status(
+        &mut self,
+        now: Instant,
+        ue: usize,
+        report: Report,
+        is_decoded: bool,
+    ) {
+        let decoding = self.frame.slot() * self.delivery_slots;
+        let delay = self.config.uplink.grant_delay.saturating_sub(decoding);
+        let from = self.frame.first_from(now + delay);
+        let status = &mut self.ues[ue].buffer_status;
+        status.on_block(report, is_decoded.then_some(from));
+    }
+
     /// Bytes that all that a UE has to send would need.
     fn uplink_demand(&self, now: Instant, ue: usize) -> u64 {
         let is_bare = self.config.uplink.link == UplinkLink::Recorded;
@@ -251,16 +308,20 @@ impl<P: Packet + Send> Cell<P> {
 
     fn send_uplink_block(
         &mut self,
-        now: Instant,
         slot: SlotNumber,
         ue: usize,
         first: u16,
         Allocation { prb, mcs, bytes }: Allocation,
+        out: &mut Vec<Output<P>>,
     ) {
-        let is_bare = mcs.is_none();
+        let (now, is_bare) = (self.frame.start(slot), mcs.is_none());
         let block = self.blocks.start(ue as u32, Direction::Uplink, prb);
-        self.fill(now, ue, Direction::Uplink, block, Room { bytes, is_bare });
-        if self.blocks.get(block).chunks.is_empty() {
+        self.fill_uplink(slot, ue, block, Room { bytes, is_bare }, out);
+        let (is_empty, has_report) = {
+            let block = self.blocks.get(block);
+            (block.chunks.is_empty(), block.buffer_status.is_some())
+        };
+        if is_empty && !has_report {
             self.blocks.put(block);
             return;
         }
@@ -278,9 +339,41 @@ impl<P: Packet + Send> Cell<P> {
             self.blocks.get_mut(block).is_decoded = true;
             self.arrivals.push_back((slot + self.delivery_slots, block));
         }
-        self.ues[ue].grant.kept_until = Some(now + self.config.uplink.inactivity);
-        if self.uplink_demand(now, ue) == 0 {
+        if !is_empty {
+            self.ues[ue].grant.kept_until = Some(now + self.config.uplink.inactivity);
+        }
+        if self.config.uplink.grants == Grants::Demand && self.uplink_demand(now, ue) == 0 {
             self.uplink.pending.remove(ue);
+        }
+    }
+
+    /// Fills a block, with a buffer status report where grants follow them; hands out what queue management drops meanwhile.
+    fn fill_uplink(
+        &mut self,
+        slot: SlotNumber,
+        ue: usize,
+        block: u32,
+        mut room: Room,
+        out: &mut Vec<Output<P>>,
+    ) {
+        let now = self.frame.start(slot);
+        let has_report = self.config.uplink.grants == Grants::BufferStatus;
+        if has_report {
+            self.ues[ue].buffer_status.grant(room.bytes);
+            if !room.is_bare {
+                room.bytes = room.bytes.saturating_sub(REPORT_BYTES);
+            }
+        }
+        self.fill(now, ue, Direction::Uplink, block, room);
+        for bearer in self.ues[ue].bearers.clone() {
+            let rlc = self.bearers[bearer].rlc_mut(Direction::Uplink);
+            let mut drop = dropper(out, UeIndex(ue), Direction::Uplink);
+            rlc.take_dropped(|packet| drop(packet, DropReason::QueueManagement));
+        }
+        if has_report {
+            let left = reported(self.config.rat, self.uplink_demand(now, ue));
+            let report = self.ues[ue].buffer_status.report(slot, left);
+            self.blocks.get_mut(block).buffer_status = Some(report);
         }
     }
 }
