@@ -36,6 +36,11 @@ const UE: IpAddr = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
 /// The longest window, and the shortest.
 const AHEAD: [Duration; 2] = [Duration::from_micros(100), Duration::from_millis(500)];
 
+/// T of [`GrantedRate`], of `ahead`: longer than grants take, and shorter than what the window lets wait.
+const GRANTED: f64 = 0.85;
+/// What a packet waits in the modem for its grant alone, of `ahead`: no mark is for that.
+const GRANTING: f64 = 2.0 / 3.0;
+
 /// What becomes of packets above the modem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UplinkMode {
@@ -67,8 +72,9 @@ pub struct UplinkConfig {
     pub marker: MarkerConfig,
     /// Mode `queue`: what may wait, above zero.
     pub buffer: Bytes,
-    /// Mode `queue`: what the modem is to have, as time at the rate of the radio, 0.1 ms to 500 ms. More than the time from
-    /// a buffer status report to the grants that follow it.
+    /// Mode `queue`: what the modem is to have, as time at the rate of the radio, 0.1 ms to 500 ms. In both modes 0.85 of it
+    /// is to be more than the time from a buffer status report to the grants that follow it. Mode `mark`: two thirds of it are
+    /// added to the laws' delays, since that long a packet waits for its grant alone.
     pub ahead: Duration,
 }
 
@@ -111,6 +117,7 @@ pub struct UplinkQueue<P> {
     mode: Mode<P>,
     rate: GrantedRate,
     ahead: Duration,
+    granting: Duration,
 }
 
 #[derive(Debug)]
@@ -126,16 +133,21 @@ impl<P: Packet + Send> UplinkQueue<P> {
     /// As [`UplinkConfig::check`].
     pub fn new(config: &UplinkConfig, rng: Rng) -> Result<Self, ConfigError> {
         config.check()?;
+        let granting = config.ahead.mul_f64(GRANTING);
         let mode = match config.mode {
-            UplinkMode::Mark => Mode::Mark(Box::new(Marker::new(config.marker)?)),
+            UplinkMode::Mark => Mode::Mark(Box::new(Marker::new(MarkerConfig {
+                target: config.marker.target + granting,
+                ..config.marker
+            })?)),
             UplinkMode::Queue => {
                 Mode::Queue(Box::new(Holder::new(config.marker, config.buffer, rng)))
             }
         };
         Ok(Self {
             mode,
-            rate: GrantedRate::default(),
+            rate: GrantedRate::new(config.ahead.mul_f64(GRANTED)),
             ahead: config.ahead,
+            granting,
         })
     }
 
@@ -150,7 +162,10 @@ impl<P: Packet + Send> UplinkQueue<P> {
             share: rate,
             is_contested: false,
             queue: status.queue,
-            own_wait: Duration::ZERO,
+            own_wait: match &self.mode {
+                Mode::Mark(_) => self.granting,
+                Mode::Queue(_) => Duration::ZERO,
+            },
             reported_at: status.at,
             is_by_chance: false,
         };
