@@ -36,11 +36,6 @@ const UE: IpAddr = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
 /// The longest window, and the shortest.
 const AHEAD: [Duration; 2] = [Duration::from_micros(100), Duration::from_millis(500)];
 
-/// T of [`GrantedRate`], of `ahead`: longer than grants take, and shorter than what the window lets wait.
-const GRANTED: f64 = 0.85;
-/// What a packet waits in the modem for its grant alone, of `ahead`: no mark is for that.
-const GRANTING: f64 = 2.0 / 3.0;
-
 /// What becomes of packets above the modem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UplinkMode {
@@ -72,9 +67,8 @@ pub struct UplinkConfig {
     pub marker: MarkerConfig,
     /// Mode `queue`: what may wait, above zero.
     pub buffer: Bytes,
-    /// Mode `queue`: what the modem is to have, as time at the rate of the radio, 0.1 ms to 500 ms. In both modes 0.85 of it
-    /// is to be more than the time from a buffer status report to the grants that follow it. Mode `mark`: two thirds of it are
-    /// added to the laws' delays, since that long a packet waits for its grant alone.
+    /// Mode `queue`: what the modem is to have, as time at the rate of the radio, 0.1 ms to 500 ms. More than the time from
+    /// a buffer status report to the grants that follow it.
     pub ahead: Duration,
 }
 
@@ -117,7 +111,6 @@ pub struct UplinkQueue<P> {
     mode: Mode<P>,
     rate: GrantedRate,
     ahead: Duration,
-    granting: Duration,
 }
 
 #[derive(Debug)]
@@ -133,21 +126,16 @@ impl<P: Packet + Send> UplinkQueue<P> {
     /// As [`UplinkConfig::check`].
     pub fn new(config: &UplinkConfig, rng: Rng) -> Result<Self, ConfigError> {
         config.check()?;
-        let granting = config.ahead.mul_f64(GRANTING);
         let mode = match config.mode {
-            UplinkMode::Mark => Mode::Mark(Box::new(Marker::new(MarkerConfig {
-                target: config.marker.target + granting,
-                ..config.marker
-            })?)),
+            UplinkMode::Mark => Mode::Mark(Box::new(Marker::new(config.marker)?)),
             UplinkMode::Queue => {
                 Mode::Queue(Box::new(Holder::new(config.marker, config.buffer, rng)))
             }
         };
         Ok(Self {
             mode,
-            rate: GrantedRate::new(config.ahead.mul_f64(GRANTED)),
+            rate: GrantedRate::default(),
             ahead: config.ahead,
-            granting,
         })
     }
 
@@ -162,10 +150,7 @@ impl<P: Packet + Send> UplinkQueue<P> {
             share: rate,
             is_contested: false,
             queue: status.queue,
-            own_wait: match &self.mode {
-                Mode::Mark(_) => self.granting,
-                Mode::Queue(_) => Duration::ZERO,
-            },
+            own_wait: Duration::ZERO,
             reported_at: status.at,
             is_by_chance: false,
         };

@@ -59,9 +59,9 @@ fn status(ms: u64, sent: u64, queue: u64) -> ModemStatus {
     }
 }
 
-/// The rates that statuses show, each with whether packets wait above, kbit/s; grants take up to 10 ms.
+/// The rates that statuses show, each with whether packets wait above, kbit/s.
 fn rates(statuses: &[(u64, u64, u64, bool)]) -> Vec<Option<u64>> {
-    let mut rate = GrantedRate::new(Duration::from_millis(10));
+    let mut rate = GrantedRate::default();
     let mut of = |&(ms, sent, queue, waits): &(u64, u64, u64, bool)| {
         let rate = rate.on_status(&status(ms, sent, queue), waits);
         rate.map(|rate| rate.as_bps() / 1_000)
@@ -69,71 +69,53 @@ fn rates(statuses: &[(u64, u64, u64, bool)]) -> Vec<Option<u64>> {
     statuses.iter().map(&mut of).collect()
 }
 
-/// 1 MB/s from the status at 10 ms on.
-const STEADY: [(u64, u64, u64, bool); 3] = [
-    (0, 1, 20_000, true),
-    (5, 5_001, 20_000, true),
-    (10, 10_001, 20_000, true),
-];
-
-/// Those at 1 MB/s, and more.
-fn after_steady(more: &[(u64, u64, u64, bool)]) -> Vec<Option<u64>> {
-    rates(&[&STEADY[..], more].concat())[3..].to_vec()
-}
-
 #[test]
-fn a_modem_in_which_more_waits_than_for_grants_has_the_rate_at_which_it_sends() {
-    // the first interval in which it sends may have begun before its grants
+fn a_busy_modem_has_the_rate_at_which_it_sends() {
+    // 1 MB/s; the first interval in which it sends may have begun before its grants
     let found = rates(&[
-        (0, 0, 15_000, false),
-        (5, 0, 19_000, false),
-        (10, 2_000, 19_000, false),
-        (15, 7_000, 19_000, false),
-        (20, 12_000, 19_000, false),
+        (0, 0, 5_000, false),
+        (5, 0, 9_000, false),
+        (10, 2_000, 9_000, false),
+        (15, 7_000, 9_000, false),
+        (20, 12_000, 9_000, false),
     ]);
     assert_eq!(found, [None, None, None, Some(8_000), Some(8_000)]);
     // half of it from then on: a fifth of the way in 5 ms
-    let slower = after_steady(&[(15, 12_501, 20_000, true)]);
-    assert_eq!(slower, [Some(7_200)]);
-}
-
-#[test]
-fn what_waits_for_its_grants_shows_no_less_of_the_radio() {
-    // half of the rate, and what waits is granted within 10 ms
-    assert_eq!(after_steady(&[(15, 12_501, 4_000, true)]), [Some(8_000)]);
-    // twice of it
-    assert_eq!(after_steady(&[(15, 20_001, 4_000, true)]), [Some(16_000)]);
-    // alone it shows nothing
-    let alone = [
+    let slower = rates(&[
         (0, 1, 9, false),
         (5, 5_001, 9, false),
         (10, 10_001, 9, false),
-    ];
-    assert_eq!(rates(&alone), [None; 3]);
+        (15, 12_501, 9, false),
+    ]);
+    assert_eq!(slower[2..], [Some(8_000), Some(7_200)]);
 }
 
 #[test]
 fn a_modem_that_runs_dry_has_more_than_it_sends_and_none_if_it_is_no_bottleneck() {
+    let mut all = vec![(0, 1, 9, true), (5, 5_001, 9, true), (10, 10_001, 9, true)];
     // 0.8 MB/s, since it was given no more
-    assert_eq!(after_steady(&[(15, 14_001, 0, true)]), [Some(10_000)]);
-    let idle = after_steady(&[
-        (15, 14_001, 0, false),
-        (205, 15_000, 0, false),
-        (215, 15_001, 0, false),
-    ]);
-    assert_eq!(idle, [Some(8_000), Some(8_000), None]);
+    all.push((15, 14_001, 0, true));
+    assert_eq!(rates(&all)[3], Some(10_000));
+    all.pop();
+    all.push((15, 14_001, 0, false));
+    assert_eq!(rates(&all)[3], Some(8_000));
+    all.extend([(205, 15_000, 0, false), (215, 15_001, 0, false)]);
+    assert_eq!(rates(&all)[4..], [Some(8_000), None]);
 }
 
 #[test]
 fn without_grants_the_rate_stays() {
-    let found = after_steady(&[
-        (15, 10_001, 20_000, true),
-        (60, 10_001, 20_000, true),
+    let found = rates(&[
+        (0, 1, 9, true),
+        (5, 5_001, 9, true),
+        (10, 10_001, 9, true),
+        (15, 10_001, 9, true),
+        (60, 10_001, 9, true),
         // grants again, for the last millisecond
-        (65, 11_001, 20_000, true),
-        (70, 16_001, 20_000, true),
+        (65, 11_001, 9, true),
+        (70, 16_001, 9, true),
     ]);
-    assert_eq!(found, [Some(8_000); 4]);
+    assert_eq!(found[2..], [Some(8_000); 5]);
 }
 
 #[test]
@@ -368,11 +350,11 @@ proptest! {
     /// The rate that a busy modem is found to have is between the least and the most that it sent.
     #[test]
     fn a_rate_is_within_what_was_sent(sent in prop::collection::vec(1_u64..50_000, 2..50)) {
-        let mut rate = GrantedRate::new(Duration::from_millis(10));
+        let mut rate = GrantedRate::default();
         let (mut all, mut found) = (0, None);
         for (step, &bytes) in sent.iter().enumerate() {
             all += bytes;
-            found = rate.on_status(&status(step as u64 * 5, all, 1_000_000), true).or(found);
+            found = rate.on_status(&status(step as u64 * 5, all, 1), true).or(found);
         }
         let of = |bytes: &u64| BitRate::from_bytes_per(Bytes::new(*bytes), Duration::from_millis(5)).as_bps();
         let (least, most) = (sent.iter().map(of).min(), sent.iter().map(of).max());

@@ -38,6 +38,9 @@ const NR_LEVELS: [u32; 31] = [
 pub(crate) const REPORT_BYTES: u64 = 2;
 /// What is granted to a UE that has requested, and of which nothing else is known (srsRAN Project's scheduler: 512).
 const REQUEST_GRANT: u64 = 512;
+/// The least that is granted: a report, and headers with a segment behind them. Of several reports on their way each may leave
+/// less to be owed than a segment has room in.
+const SMALLEST_GRANT: u64 = 32;
 
 /// So many bytes, as a report has them.
 pub(crate) fn reported(rat: Rat, bytes: u64) -> u64 {
@@ -78,8 +81,17 @@ pub(crate) struct BufferStatus {
 
 impl BufferStatus {
     /// What is to be granted. As of the slot of the last [`Self::catch_up`].
+    #[cfg(test)]
     pub(crate) fn owed(&self) -> u64 {
         self.owed
+    }
+
+    /// What the next grant is for; none if nothing is owed.
+    pub(crate) fn next_grant(&self) -> u64 {
+        match self.owed {
+            0 => 0,
+            owed => owed.max(SMALLEST_GRANT),
+        }
     }
 
     /// A report of what is left, which goes into a block of `slot` whose own grant is counted already.

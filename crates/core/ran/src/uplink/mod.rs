@@ -274,14 +274,14 @@ impl<P: Packet + Send> Cell<P> {
         } else if demand > 0 && !status.expects_grants() {
             self.request_uplink(now, ue);
         }
-        self.ues[ue].buffer_status.owed()
+        self.ues[ue].buffer_status.next_grant()
     }
 
     /// Bytes for which a UE is granted, by the same rule.
     fn granted_demand(&self, now: Instant, ue: usize) -> u64 {
         match self.config.uplink.grants {
             Grants::Demand => self.uplink_demand(now, ue),
-            Grants::BufferStatus => self.ues[ue].buffer_status.owed(),
+            Grants::BufferStatus => self.ues[ue].buffer_status.next_grant(),
         }
     }
 
@@ -371,7 +371,12 @@ impl<P: Packet + Send> Cell<P> {
             rlc.take_dropped(|packet| drop(packet, DropReason::QueueManagement));
         }
         if has_report {
-            let left = reported(self.config.rat, self.uplink_demand(now, ue));
+            // with the next report, without which the last bytes might never find room
+            let left = match self.uplink_demand(now, ue) {
+                0 => 0,
+                bytes => bytes + REPORT_BYTES,
+            };
+            let left = reported(self.config.rat, left);
             let report = self.ues[ue].buffer_status.report(slot, left);
             self.blocks.get_mut(block).buffer_status = Some(report);
         }

@@ -59,24 +59,24 @@ fn a_call_waits_for_the_window_and_not_for_the_modems_buffer() {
     assert_eq!(on.flows[0].lost, 0);
 }
 
+/// Four uploads by Cubic without ECN: what waits in the modem is shortened by early drops, and the radio stays full.
 #[test]
 fn marks_shorten_what_waits_in_the_modem() {
-    let off = upload("", "", "cc = \"prague\"\necn = \"l4s\"");
-    let on = upload(
-        "uplink-queue = \"mark\"",
-        "",
-        "cc = \"prague\"\necn = \"l4s\"",
+    let (off, on) = (
+        upload("", "", "count = 4"),
+        upload("uplink-queue = \"mark\"", "", "count = 4"),
     );
     let (before, after) = (off.flows[0].owd.p95, on.flows[0].owd.p95);
     assert!(after < before / 3.0, "{after} ms of {before}");
-    assert_eq!(on.flows[1].lost, 0, "marked, not dropped");
-    let kept = on.flows[1].goodput.as_bps() as f64 / off.flows[1].goodput.as_bps() as f64;
-    assert!(kept > 0.7, "{kept}");
-    assert!(
-        on.queues
-            .iter()
-            .any(|it| it.name == "ue/phone/up" && it.max_bytes == 0.0)
-    );
+    let goodput = |result: &RunResult| -> u64 {
+        let uploads = result.flows[1..].iter();
+        uploads.map(|flow| flow.goodput.as_bps()).sum()
+    };
+    let kept = goodput(&on) as f64 / goodput(&off) as f64;
+    assert!((0.8..1.05).contains(&kept), "{kept}");
+    // nothing waits above, and what is dropped is dropped there
+    let above = queue(&on, "ue/phone/up");
+    assert!(above.max_bytes == 0.0 && above.drops > 0, "{above:?}");
 }
 
 #[test]
