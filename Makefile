@@ -1,6 +1,6 @@
 # Two commands do everything: `make demo` and `make test`. Both install what is missing.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build build web web-test python python-test wheel playground demo lab-demo tunnel-demo tunnel-router test fmt-check lint doc deny bench bench-lab bench-faults soak reproduce reproduce-lab properties fuzz traces book clean
+.PHONY: help setup setup-build build web web-test python python-test wheel playground demo lab-demo mobility-demo tunnel-demo tunnel-router test fmt-check lint doc deny bench bench-lab bench-faults soak reproduce reproduce-lab properties fuzz traces book clean
 
 CARGO ?= cargo
 BRIMFUL := target/release/brimful
@@ -81,6 +81,9 @@ fmt-check: setup
 lab-demo: setup build  ## as root: curl and ping through an emulated 4G cell, without and with the proxy
 	@BRIMFUL=$(BRIMFUL) scripts/lab-demo
 
+mobility-demo: setup build  ## as root: curl and ping of a user between two emulated 5G cells, without and with a proxy at each
+	@BRIMFUL=$(BRIMFUL) scripts/mobility-demo
+
 tunnel-demo: setup build  ## as root: curl and a call over two paths at once, one of which dies
 	@BRIMFUL=$(BRIMFUL) scripts/tunnel-demo
 
@@ -148,6 +151,10 @@ packages: setup web wheel  ## Debian package and wheel in dist/; the former chec
 	@cp target/wheels/brimful-*.whl dist/
 	lintian --fail-on error,warning dist/brimful_*.deb
 	$(CARGO) test --profile ci --locked -p brimful --test packages
+
+.PHONY: dist
+dist: packages  ## what is released: the packages in dist/ with a bill of materials (CycloneDX) and checksums
+	@scripts/dist
 
 .PHONY: kernels
 kernels: setup web  ## Debian's kernels (KERNELS="6.1 6.12 host") under QEMU, a quarter of an hour each on a busy machine, once all is compiled: docs/operations/kernels.md

@@ -36,6 +36,7 @@ fn server(after: usize) -> Server<Data> {
         path: PathConfig::default(),
         shared: Vec::new(),
         connections: 2,
+        path_v6: None,
         half_open: 2,
     };
     let provision = Builtin::new("rr", 2).expect("known");

@@ -74,6 +74,7 @@ impl Net {
             path: path(0),
             shared: Vec::new(),
             connections: CONNECTIONS,
+            path_v6: None,
             half_open: HALF_OPEN,
         };
         Self {

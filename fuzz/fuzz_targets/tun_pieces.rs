@@ -6,7 +6,7 @@
 use core::time::Duration;
 use libfuzzer_sys::fuzz_target;
 use std::io::IoSlice;
-use tun::pieces::{Joiner, SuperSegment, ecn, is_piece, mark};
+use tun::pieces::{Joiner, Packing, SuperSegment, ecn, is_piece, mark};
 use tun::{Layout, VnetHeader, split};
 
 /// Commands of one run.
@@ -54,7 +54,8 @@ fuzz_target!(|bytes: &[u8]| {
     let whole = SuperSegment::of(header, &data).expect("a super-segment");
     let (mut room, mut lengths) = (vec![0; 200_000], Vec::new());
     let max = 200 + usize::from(take(&mut bytes)) * 5;
-    whole.write_pieces(1, max, &mut room, &mut lengths).expect("room");
+    let first = max.min(160 + usize::from(take(&mut bytes)) * 5);
+    whole.write_pieces(1, (first, max), &mut room, &mut lengths).expect("room");
     let mut pieces = Vec::new();
     let mut rest = &room[..];
     for length in lengths {
@@ -70,16 +71,23 @@ fuzz_target!(|bytes: &[u8]| {
         }
         let command = take(&mut bytes);
         let argument = usize::from(take(&mut bytes));
-        match command % 5 {
-            0 | 1 => {
+        match command % 6 {
+            0 | 1 | 5 => {
                 let mut piece = pieces[argument % pieces.len()].clone();
                 assert!(is_piece(&piece));
-                if command % 5 == 1 {
+                if command % 6 == 5 {
+                    let mut packing = Packing::new(&piece);
+                    for _ in 0..command / 64 {
+                        packing.push(&pieces[usize::from(take(&mut bytes)) % pieces.len()]);
+                    }
+                    piece = packing.into_packet();
+                }
+                if command % 6 == 1 || command % 12 == 5 {
                     let at = usize::from(take(&mut bytes)) % piece.len();
                     piece[at] ^= take(&mut bytes);
                     is_changed = true;
                 }
-                joiner.push(now, piece);
+                joiner.push(now, &piece);
             }
             2 => {
                 let length = argument.min(bytes.len());
@@ -87,7 +95,7 @@ fuzz_target!(|bytes: &[u8]| {
                 let before = ecn(&raw);
                 mark(&mut raw);
                 assert_eq!(ecn(&raw), before.map(|_| 3));
-                joiner.push(now, raw);
+                joiner.push(now, &raw);
                 is_changed = true;
             }
             3 => now += Duration::from_millis(argument as u64),

@@ -5,7 +5,8 @@ pub mod radio_reports;
 
 use radio::McsTable;
 use radio::trace::{
-    CellParameters, ConvertOptions, Format, Playback, ReadOptions, Trace, convert, read, write,
+    CellParameters, ConvertOptions, Format, Mapping, Playback, ReadOptions, Separator, TimeUnit,
+    Trace, ValueColumns, convert, import, read, write,
 };
 use units::{Duration, Instant, Prb};
 
@@ -34,6 +35,49 @@ pub fn trace(bytes: &[u8], format: Option<Format>) {
     match read("fuzz", bytes, &options) {
         Ok(trace) => {
             assert!(!trace.info().to_string().is_empty());
+            play(&trace);
+            rewrite(&trace);
+        }
+        Err(error) => assert!(error.to_string().len() < 4096, "{error}"),
+    }
+}
+
+/// Imports and uses a table, whose columns are mapped as the first byte states.
+pub fn imported(bytes: &[u8]) {
+    let Some((&choice, bytes)) = bytes.split_first() else {
+        return;
+    };
+    let separators = [Separator::Comma, Separator::Semicolon, Separator::Tab];
+    let units = [
+        TimeUnit::Seconds,
+        TimeUnit::Milliseconds,
+        TimeUnit::Microseconds,
+        TimeUnit::Nanoseconds,
+        TimeUnit::Date,
+    ];
+    let choice = usize::from(choice);
+    let time = units.get(choice / 3 % 6);
+    let column = || "v".to_owned();
+    let mapping = Mapping {
+        separator: separators[choice % 3],
+        time: time.map(|unit| ("t".to_owned(), *unit)),
+        value: match choice / 18 % 2 {
+            0 => ValueColumns::Rate {
+                column: column(),
+                unit: "Mbit/s".parse().expect("a unit"),
+            },
+            _ => ValueColumns::Cqi {
+                column: column(),
+                snr: Some("s".to_owned()),
+                rsrp: Some("r".to_owned()),
+            },
+        },
+        only: Vec::new(),
+    };
+    match import("fuzz", bytes, &mapping) {
+        Ok(trace) => {
+            assert!(!trace.info().to_string().is_empty());
+            assert_eq!(trace.profile(20).parts.len(), 20);
             play(&trace);
             rewrite(&trace);
         }

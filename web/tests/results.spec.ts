@@ -1,8 +1,9 @@
 // Result folders: the list, a point, two points, what cannot be read.
 
+import { join } from "node:path";
 import { expect } from "@playwright/test";
-import { Dashboard, RESULTS } from "./brimful";
-import { accessible, drawn, test } from "./page";
+import { Dashboard, RESULTS, TORN } from "./brimful";
+import { accessible, drawn, leave, test } from "./page";
 
 let dash: Dashboard;
 test.beforeAll(async () => {
@@ -43,14 +44,108 @@ test("a sweep is in the list, and has a table that sorts", async ({ page }) => {
   await accessible(page);
 });
 
+test("a card has what was found and a small figure; cards sort and are filtered", async ({
+  page,
+}) => {
+  await page.goto(dash.url);
+  const both = page.locator(".card", { hasText: "both" });
+  await expect(both).toContainText("pep=default beside pep=none");
+  await expect(both).toContainText(/bulk\d+ % of the goodput.*RTT .* -> .* ms/);
+  const figure = both.getByRole("img", { name: /^RTT of bulk over time.*pep=none .* pep=default/ });
+  await figure.scrollIntoViewIfNeeded();
+  await expect(figure).toBeVisible();
+  await expect(page.locator(".card", { hasText: "paths" })).toContainText(/Mbit\/s.*% used/s);
+  const names = () => page.locator(".card h3").allTextContents();
+  await page.getByLabel("Sort by").selectOption({ label: "highest goodput" });
+  const byGoodput = await names();
+  await page.getByLabel("Sort by").selectOption({ label: "name" });
+  expect(await names()).toEqual(["both", "many", "one", "partly", "paths", "plane"]);
+  expect(byGoodput.slice(-2)).toEqual(["partly", "plane"]);
+  await page.getByRole("searchbox", { name: "Filter" }).fill("pep=none");
+  await expect(page.getByText("1 of 6 results")).toBeVisible();
+  expect(await names()).toEqual(["both"]);
+  await page.getByRole("link", { name: "both", exact: true }).click();
+  await expect(page.getByRole("heading", { name: "both: pep=default beside" })).toBeVisible();
+  await page.goBack();
+  await expect(page.getByText("1 of 6 results")).toBeVisible();
+});
+
+test("two ticked points of any results are compared, over one another or side by side", async ({
+  page,
+}) => {
+  await page.goto(dash.url);
+  const compare = page.getByRole("button", { name: "Compare" });
+  await expect(compare).toBeDisabled();
+  await page.getByRole("checkbox", { name: "Compare one" }).press("Space");
+  await expect(compare).toBeDisabled();
+  await page.getByRole("checkbox", { name: "Compare both: pep=none" }).press("Space");
+  await page.getByRole("checkbox", { name: "Compare both: pep=default" }).press("Space");
+  await expect(page.getByRole("checkbox", { name: "Compare one" })).not.toBeChecked();
+  await expect(page.getByText("both: pep=none and both: pep=default")).toBeVisible();
+  await compare.press("Enter");
+  await expect(page.getByRole("row", { name: /bulk RTT p50/ })).toContainText("better");
+  await expect(page.getByRole("region", { name: "Found" })).toContainText("of the goodput");
+  await drawn(page, "Round-trip time");
+  await page.getByLabel("Layout").selectOption({ label: "side by side" });
+  const figure = page.locator("section.figure", {
+    has: page.getByRole("heading", { name: "Round-trip time" }),
+  });
+  await expect(figure.locator(".panel h4")).toHaveText(["pep=default", "pep=none"]);
+  await drawn(page, "Round-trip time");
+  await accessible(page);
+});
+
+test("a sweep is a map and lines over its axes, with what failed", async ({ page }) => {
+  await page.goto(`${dash.url}#/sweep/partly`);
+  const map = page.getByRole("region", { name: /^RTT p95 by path\.rtt .* and pep/ });
+  await expect(map.getByRole("rowheader")).toHaveText(["none", "default"]);
+  await expect(map.getByRole("row", { name: /^default/ })).toContainText("1 failed");
+  const failed = page.getByRole("region", { name: "Points that failed: table" });
+  await expect(failed.getByRole("row", { name: /80 ms/ })).toContainText("no");
+  await drawn(page, "RTT p95 over path.rtt");
+  await page.getByRole("combobox", { name: "Measure" }).selectOption("goodput");
+  await drawn(page, "goodput over path.rtt");
+  await accessible(page);
+  await page.getByRole("combobox", { name: "Across" }).selectOption("pep");
+  await page.getByRole("combobox", { name: "Down" }).selectOption("path.rtt");
+  const turned = page.getByRole("region", { name: /^goodput by pep and path\.rtt/ });
+  await expect(turned.getByRole("rowheader")).toHaveText(["20", "40", "80"]);
+  await expect(page.getByText("No lines: the values across")).toBeVisible();
+  await page.emulateMedia({ colorScheme: "dark" });
+  await accessible(page);
+  await page.setViewportSize({ width: 390, height: 844 });
+  await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+});
+
+test("a folder with one result opens with what was found and its figures", async ({ page }) => {
+  const single = await Dashboard.start(join(RESULTS, "both"));
+  try {
+    await page.goto(single.url);
+    await expect(page.locator(".card")).toContainText("of the goodput");
+    await expect(page.getByRole("row", { name: /bulk RTT p50/ })).toContainText("better");
+    await drawn(page, "Round-trip time");
+    await accessible(page);
+    await leave(page);
+  } finally {
+    await single.stop();
+  }
+});
+
 test("a torn file is an error, and the rest of the page stays", { tag: "@failures" }, async ({
   page,
 }) => {
-  await page.goto(`${dash.url}#/`);
-  await expect(page.getByRole("heading", { name: "one" })).toBeVisible();
-  await page.goto(`${dash.url}#/result/torn/0`);
-  await expect(page.locator(".message.error")).toContainText("samples.parquet");
-  await expect(page.getByRole("rowheader", { name: "bulk", exact: true })).toBeVisible();
+  const torn = await Dashboard.start(TORN);
+  try {
+    await page.goto(`${torn.url}#/`);
+    await expect(page.getByRole("heading", { name: "one" })).toBeVisible();
+    await expect(page.locator(".card", { hasText: "torn" })).toContainText("No figure: samples");
+    await page.goto(`${torn.url}#/result/torn/0`);
+    await expect(page.locator(".message.error")).toContainText("samples.parquet");
+    await expect(page.getByRole("rowheader", { name: "bulk", exact: true })).toBeVisible();
+    await leave(page);
+  } finally {
+    await torn.stop();
+  }
 });
 
 test("a point has its tables and figures, without a serious fault", async ({ page }) => {

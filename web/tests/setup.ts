@@ -1,8 +1,8 @@
-// Results for all tests, made by the real program: a run, a comparison, a sweep, and two broken folders.
+// Results for all tests, made by the real program: a run, a comparison, sweeps, and two broken folders.
 
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { brimful, MANY, MANY_SET, RESULTS, ROOT, WORK } from "./brimful";
+import { brimful, MANY, MANY_SET, RESULTS, ROOT, TORN, WORK } from "./brimful";
 
 export default function setup(): void {
   rmSync(WORK, { recursive: true, force: true });
@@ -37,8 +37,14 @@ export default function setup(): void {
   const plane = ["sweep", scenario, ...grid, "--set", "duration=300 ms", "--repeats", "1"];
   brimful(...plane, "--out", join(RESULTS, "plane"), "--json");
 
-  cpSync(join(RESULTS, "one"), join(RESULTS, "torn"), { recursive: true });
-  const samples = join(RESULTS, "torn/samples.parquet");
+  // one of its points as if it had failed
+  cpSync(join(RESULTS, "plane"), join(RESULTS, "partly"), { recursive: true });
+  const failed = { point: 3, seed: 1, axes: { pep: "default", "path.rtt": "80 ms" }, error: "no" };
+  writeFileSync(join(RESULTS, "partly/failed.jsonl"), `${JSON.stringify(failed)}\n`);
+
+  cpSync(join(RESULTS, "one"), join(TORN, "one"), { recursive: true });
+  cpSync(join(RESULTS, "one"), join(TORN, "torn"), { recursive: true });
+  const samples = join(TORN, "torn/samples.parquet");
   writeFileSync(samples, readFileSync(samples).subarray(0, 200));
   cpSync(join(RESULTS, "one"), join(RESULTS, "unreadable"), { recursive: true });
   writeFileSync(join(RESULTS, "unreadable/manifest.json"), "{");

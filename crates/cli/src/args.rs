@@ -24,8 +24,8 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::str::FromStr;
 pub(crate) use trace::{
-    ConversionArgs, Table, TraceCommand, TraceConvertArgs, TraceGenerateArgs, TraceInfoArgs,
-    TraceReadArgs,
+    ConversionArgs, Table, TraceCommand, TraceConvertArgs, TraceGenerateArgs, TraceImportArgs,
+    TraceInfoArgs, TraceReadArgs, TraceRecordArgs,
 };
 use tunnel_command::TunnelCommand;
 
@@ -90,7 +90,7 @@ pub(crate) enum Command {
     /// Try what works on this machine, and say what to do about the rest
     #[command(after_help = epilogue(DOCTOR_HELP))]
     Doctor(DoctorArgs),
-    /// Measure, make or convert radio traces
+    /// Measure, make, record, import or convert radio traces
     #[command(subcommand)]
     Trace(TraceCommand),
     /// List the scenarios in a folder
@@ -399,6 +399,21 @@ pub(crate) enum ScenarioCommand {
     Show(ShowArgs),
     /// Print every key that a scenario file may have, as Markdown
     Keys,
+    /// Write a page on a scenario, as Markdown, with a figure of its first seconds in the simulator
+    Page(PageArgs),
+}
+
+/// Options of `scenario page`.
+#[derive(Debug, Args)]
+pub(crate) struct PageArgs {
+    /// Scenario file (TOML)
+    pub(crate) file: PathBuf,
+    /// Folder for the page and its figure, made if it is missing
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) out: PathBuf,
+    /// Write the page alone, and run nothing
+    #[arg(long)]
+    pub(crate) no_figure: bool,
 }
 
 /// Options of `scenario show`.

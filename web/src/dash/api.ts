@@ -20,6 +20,18 @@ export interface PointInfo {
   id: number;
   label: string;
   axes?: Record<string, unknown>;
+  /** Of all flows together. */
+  goodput_bps?: number | null;
+  /** The greatest of its flows. */
+  rtt_p95_ms?: number | null;
+}
+
+/** A sentence on a flow of a point, as reports have it. */
+export interface Finding {
+  /** Label of the point. */
+  variant: string;
+  flow: string;
+  text: string;
 }
 
 export interface ResultInfo {
@@ -30,6 +42,8 @@ export interface ResultInfo {
   repeats?: number;
   version?: string;
   points?: PointInfo[];
+  /** What was found; nothing in results of older versions. */
+  findings?: Finding[];
   /** When it was written, in seconds since 1970. */
   written?: number | null;
   /** Set of the dataset of a sweep, which has a table instead of points. */
@@ -53,6 +67,15 @@ export interface SweepTable extends ResultInfo {
   points_shown: number;
   /** Whether these are all rows. */
   is_whole: boolean;
+  /** The first points that failed. */
+  failures?: Failure[];
+}
+
+/** A point of a sweep that failed. */
+export interface Failure {
+  point: number;
+  axes: Record<string, string>;
+  error: string;
 }
 
 /** A mean over the repeats with half of its confidence interval. */
@@ -197,10 +220,12 @@ export function point(id: string, n: number): Promise<Point> {
 export function series(
   id: string,
   n: number,
-  query: { seed: number; from?: number; to?: number; width: number },
+  query: { seed?: number; from?: number; to?: number; width: number; metrics?: string[] },
   signal?: AbortSignal,
 ): Promise<SeriesAnswer> {
-  const words = new URLSearchParams({ seed: String(query.seed), width: String(query.width) });
+  const words = new URLSearchParams({ width: String(query.width) });
+  if (query.seed !== undefined) words.set("seed", String(query.seed));
+  for (const metric of query.metrics ?? []) words.append("metric", metric);
   if (query.from !== undefined) words.set("from", String(query.from));
   if (query.to !== undefined) words.set("to", String(query.to));
   return request(`results/${encodeURIComponent(id)}/points/${n}/series?${words}`, signal);

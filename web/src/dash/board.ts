@@ -10,7 +10,7 @@ export class Board {
   readonly #timeline: Timeline;
   readonly #views = new Map<
     string,
-    { view: FigureView; section: HTMLElement; caption: HTMLElement }
+    { view: FigureView; section: HTMLElement; heading: HTMLElement; caption: HTMLElement }
   >();
   readonly #print = () => {
     for (const { view } of this.#views.values()) view.draw();
@@ -43,10 +43,11 @@ export class Board {
           caption,
           host,
         );
-        known = { view: new FigureView(this.#timeline, host, true), section, caption };
+        known = { view: new FigureView(this.#timeline, host, true), section, heading, caption };
         this.#views.set(figure.id, known);
       }
       known.section.classList.toggle("wide", figure.panels.length > 1);
+      if (known.heading.textContent !== figure.title) known.heading.textContent = figure.title;
       if (known.caption.textContent !== figure.caption) known.caption.textContent = figure.caption;
       if (this.element.children[place] !== known.section) {
         this.element.insertBefore(known.section, this.element.children[place] ?? null);

@@ -36,6 +36,8 @@ const MAX_PANELS = 6;
 export interface Choice {
   /** Entities to draw of a kind, in their order; all where the kind is missing. */
   entities: Map<EntityKind, string[]>;
+  /** Results side by side, a panel each, instead of over one another. */
+  sideBySide?: boolean;
 }
 
 /** All figures of these sets, in the order of the page. */
@@ -146,6 +148,9 @@ function overTime(
   const { names, count } = chosen(sets, choice, metric, kind);
   if (names.length === 0) return null;
   const isRate = metric === GOODPUT || metric === RECEIVED;
+  // lanes and stacks cannot be laid over one another: a panel each
+  const cannotOverlap = spec.kind === "lane" || spec.kind === "stack";
+  const apart = sets.length > 1 && (cannotOverlap || choice.sideBySide === true);
   // queues are many, most of them empty and in this figure alone
   const colourOf = metric === QUEUE ? (e: string) => names.indexOf(e) : colours(sets, choice, kind);
   const linesOf = (set: SeriesSet, dash: number): Line[] =>
@@ -154,16 +159,14 @@ function overTime(
         (s) => s.metric === metric && s.kind === kind && s.entity === entity,
       );
       if (!found) return [];
-      const name = spec.kind === "lane" ? entity : named(entity, set, sets);
+      const name = spec.kind === "lane" || apart ? entity : named(entity, set, sets);
       const dashed = sets.length > 1 ? { dash } : {};
       const points = spec.kind === "line" ? () => broken(found.points()) : found.points;
       return [{ name, colour: colourOf(entity), kind: spec.kind, points, ...dashed }];
     });
-  const bounds = (set: SeriesSet) => (isRate ? capacities(set, sets) : []);
-  // lanes and stacks cannot be laid over one another: a panel each
-  const apart = sets.length > 1 && (spec.kind === "lane" || spec.kind === "stack");
+  const bounds = (set: SeriesSet) => (isRate ? capacities(set, apart ? [set] : sets) : []);
   const panels: Panel[] = apart
-    ? sets.map((set) => ({ title: set.label, lines: linesOf(set, 0) }))
+    ? sets.map((set) => ({ title: set.label, lines: [...bounds(set), ...linesOf(set, 0)] }))
     : [{ title: "", lines: [...sets.flatMap(bounds), ...sets.flatMap((s, i) => linesOf(s, i))] }];
   const title = several ? `${spec.title}: ${KIND_NAMES[kind]}` : spec.title;
   const cut = count > names.length ? ` ${names.length} of ${count} are drawn.` : "";

@@ -9,6 +9,7 @@ import { Page, type View } from "./page";
 import { pointView } from "./point";
 import { resultsView } from "./results";
 import { parseRoute, type Route } from "./route";
+import { only, singleView } from "./single";
 import { sweepView } from "./sweep";
 
 startTheme();
@@ -38,7 +39,8 @@ function failed(error: unknown): void {
 async function viewAt(route: Route, results: api.ResultInfo[]): Promise<View> {
   if (route.page === "point") return pointView(route.ref, route.other, results);
   if (route.page === "sweep") return sweepView(route.id);
-  return resultsView(results);
+  const one = only(results);
+  return one ? singleView(one) : resultsView(results);
 }
 
 async function showRoute(title: string): Promise<void> {

@@ -5,6 +5,7 @@ import { Timeline } from "../chart/timeline";
 import { zoomBar } from "../chart/toolbar";
 import * as api from "./api";
 import { Board } from "./board";
+import { foundOf } from "./cards";
 import { compareTable } from "./compare";
 import { type Choice, figures, MAX_LINES, type SeriesSet } from "./figures";
 import type { View } from "./page";
@@ -15,6 +16,9 @@ import { flowTable, queueTable, tiles } from "./summary";
 const WIDTH = 1200;
 /** A zoom is refined once it has stood still for so long, ms. */
 const SETTLE = 150;
+
+/** How two points were shown last. */
+let isSideBySide = false;
 
 /** A point as loaded. */
 interface Loaded {
@@ -59,7 +63,7 @@ class PointView implements View {
   readonly #loaded: Loaded[];
   readonly #seeds: HTMLSelectElement;
   readonly #note: HTMLElement;
-  readonly #choice: Choice = { entities: new Map() };
+  readonly #choice: Choice = { entities: new Map(), sideBySide: isSideBySide };
   #labels: string[];
   #sets: SeriesSet[] = [];
   #request: AbortController | null = null;
@@ -88,6 +92,7 @@ class PointView implements View {
       "div",
       {},
       h("h2", {}, mine.label, beside ? ` beside ${beside.label}` : null),
+      foundOf(mine.ref, results),
       tiles(summary),
       this.#tools(results, mine, beside),
       this.#note,
@@ -134,9 +139,27 @@ class PointView implements View {
       "div",
       { class: "tools" },
       h("label", {}, "Compare with", select),
+      beside ? this.#layout() : null,
       mine.point.seeds.length > 1 ? h("label", {}, "Seed", this.#seeds) : null,
       zoomBar(this.#timeline, "Whole run"),
     );
+  }
+
+  /** Whether the figures of two points lie over one another or side by side. */
+  #layout(): HTMLElement {
+    const select = h(
+      "select",
+      {
+        onchange: () => {
+          isSideBySide = select.value === "apart";
+          this.#choice.sideBySide = isSideBySide;
+          this.#board.show(figures(this.#sets, this.#choice));
+        },
+      },
+      h("option", { value: "over" }, "over one another"),
+      h("option", { value: "apart", selected: isSideBySide }, "side by side"),
+    );
+    return h("label", {}, "Layout", select);
   }
 
   #draw(flows: string[]): void {

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import type { SweepTable } from "./api";
-import { extent } from "./results";
+import { extent } from "./cards";
 import { parseRoute, sweepPath } from "./route";
 import { columns, rows, shown } from "./sweep";
 

@@ -1,7 +1,9 @@
 //! Options of `brimful trace`.
 
 use super::seed;
+use crate::help::epilogue;
 use clap::{Args, Subcommand, ValueEnum};
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 /// Commands on radio traces.
@@ -13,6 +15,113 @@ pub(crate) enum TraceCommand {
     Generate(TraceGenerateArgs),
     /// Write a trace in another format
     Convert(TraceConvertArgs),
+    /// Make a trace of a table with any columns
+    #[command(after_help = epilogue(IMPORT_HELP))]
+    Import(TraceImportArgs),
+    /// Record what radio reports state of a UE, from the socket of a service or of a lab
+    Record(TraceRecordArgs),
+}
+
+/// Help below the options of `trace import`.
+const IMPORT_HELP: &str = "\
+Columns are named as the table's first line has them, whatever their case; nothing of them is guessed. Rows without a
+value are passed over, and what the row before states holds on. docs/traces.md has more.
+
+Examples:
+  brimful trace import starlink.csv --time-column ts --time-unit date --rate-column dl --rate-unit Mbit/s --out dish.csv
+  brimful trace import modem.tsv --separator tab --time-column unix_ms --time-unit ms --cqi-column cqi --rsrp-column rsrp \\
+    --only operator=A --out drive.csv
+
+Exit codes: 0 done, 2 bad usage or input (nothing written), 1 cannot be written.";
+
+/// Options of `trace import`.
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("value").required(true).args(["rate_column", "cqi_column"]))]
+pub(crate) struct TraceImportArgs {
+    /// Table with a line of names above its rows
+    #[arg(value_name = "IN")]
+    pub(crate) file: PathBuf,
+    /// Column of times [default: each row is a second]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) time_column: Option<String>,
+    /// What it holds: s, ms, us or ns since any moment, or date (ISO 8601)
+    #[arg(
+        long,
+        value_name = "UNIT",
+        default_value = "s",
+        requires = "time_column"
+    )]
+    pub(crate) time_unit: radio::trace::TimeUnit,
+    /// Column of a rate
+    #[arg(long, value_name = "NAME", requires = "rate_unit")]
+    pub(crate) rate_column: Option<String>,
+    /// Its unit: bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, MB/s or GB/s
+    #[arg(long, value_name = "UNIT", requires = "rate_column")]
+    pub(crate) rate_unit: Option<radio::trace::RateUnit>,
+    /// Column of a CQI, 0 to 15
+    #[arg(long, value_name = "NAME")]
+    pub(crate) cqi_column: Option<String>,
+    /// Column of the signal-to-noise ratio in dB, beside a CQI
+    #[arg(long, value_name = "NAME", requires = "cqi_column")]
+    pub(crate) snr_column: Option<String>,
+    /// Column of the reference signal received power in dBm, beside a CQI
+    #[arg(long, value_name = "NAME", requires = "cqi_column")]
+    pub(crate) rsrp_column: Option<String>,
+    /// Take rows alone whose column has this value; may be given several times
+    #[arg(long, value_name = "COLUMN=VALUE")]
+    pub(crate) only: Vec<String>,
+    /// What divides fields [default: comma]
+    #[arg(long, value_enum)]
+    pub(crate) separator: Option<Divider>,
+    /// File to write; `-` for stdout
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    /// Format to write [default: brimful]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) to: Option<radio::trace::Format>,
+    #[command(flatten)]
+    pub(crate) conversion: ConversionArgs,
+}
+
+/// What divides fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Divider {
+    /// `,`
+    Comma,
+    /// `;`
+    Semicolon,
+    /// A tab
+    Tab,
+}
+
+impl From<Divider> for radio::trace::Separator {
+    fn from(divider: Divider) -> Self {
+        match divider {
+            Divider::Comma => Self::Comma,
+            Divider::Semicolon => Self::Semicolon,
+            Divider::Tab => Self::Tab,
+        }
+    }
+}
+
+/// Options of `trace record`.
+#[derive(Debug, Args)]
+pub(crate) struct TraceRecordArgs {
+    /// Socket of radio reports
+    #[arg(long, value_name = "PATH")]
+    pub(crate) socket: PathBuf,
+    /// The UE by its address [default: the first that is reported]
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "rnti")]
+    pub(crate) ue: Option<IpAddr>,
+    /// The UE by its RNTI
+    #[arg(long, value_name = "N")]
+    pub(crate) rnti: Option<u16>,
+    /// File to write; `-` for stdout
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    /// How long to record, e.g. "60 s" [default: until Ctrl-C, or the end of the service]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub(crate) duration: Option<units::Duration>,
 }
 
 /// Options of `trace info`.
@@ -25,6 +134,9 @@ pub(crate) struct TraceInfoArgs {
     /// Print JSON on stdout instead of a table
     #[arg(long)]
     pub(crate) json: bool,
+    /// Write a figure over time as SVG as well; `-` for stdout
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
 }
 
 /// How a trace file is read.

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 /// Below the options in the help.
 pub(crate) const INIT_HELP: &str = "\
 In a terminal, and with --ask, it asks for what no option states; an empty answer is the default. The file stands by
-itself: it has a knob for the round-trip time, the proxy, what is not split, and the congestion control.
+itself: it has a knob for the round-trip time, the proxy, what is not split, and the congestion control. For a second
+user, another carrier, a base station's buffer, an upload and more, docs/guide/recipes.md has files of a few lines.
 
 Examples:
   brimful init --trace drive.csv --traffic download,call,quic
@@ -138,6 +139,7 @@ pub(crate) fn run(arguments: &InitArgs) -> Result<(), Failure> {
         "  brimful compare {} --vary {vary} --repeats 5",
         file.display()
     ));
+    complain("Further users, carriers, buffers and uploads: docs/guide/recipes.md");
     Ok(())
 }
 

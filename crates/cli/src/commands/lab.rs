@@ -250,6 +250,19 @@ fn story(experiment: &Experiment, result: &RunResult) -> String {
         .iter()
         .filter(has_seen_any)
         .for_each(&mut line);
+    for it in &result.handovers {
+        let _ = write!(
+            text,
+            "\n  {} left {} for {} at {:.2} s, without a cell for {:.0} ms; {} packets forwarded, {} lost",
+            it.ue,
+            it.from,
+            it.to,
+            it.at.as_secs_f64(),
+            it.interruption.as_millis_f64(),
+            it.forwarded,
+            it.lost,
+        );
+    }
     if let Some(time) = &result.real_time {
         let _ = write!(
             text,

@@ -1,6 +1,6 @@
 //! `brimful rnis`: the radio information service, and readers of its socket.
 
-mod reader;
+pub(crate) mod reader;
 mod watch;
 
 use crate::failure::Failure;

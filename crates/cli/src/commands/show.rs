@@ -1,5 +1,7 @@
 //! `brimful scenario`: what a file states, and what any file may hold.
 
+mod page;
+
 use crate::args::{ScenarioCommand, ShowArgs};
 use crate::failure::Failure;
 use crate::output::print;
@@ -12,6 +14,7 @@ pub(crate) fn run(command: &ScenarioCommand) -> Result<(), Failure> {
     match command {
         ScenarioCommand::Show(arguments) => show(arguments),
         ScenarioCommand::Keys => print(&scenario::markdown()),
+        ScenarioCommand::Page(arguments) => page::run(arguments),
     }
 }
 

@@ -1,11 +1,15 @@
-//! `brimful trace`: measure, make and convert radio traces.
+//! `brimful trace`: measure, make, record, import and convert radio traces.
+
+mod figure;
+mod import;
+mod record;
 
 use crate::args::{
-    ConversionArgs, Table, TraceCommand, TraceConvertArgs, TraceGenerateArgs, TraceInfoArgs,
-    TraceReadArgs,
+    ConversionArgs, Table, TraceCommand, TraceConvertArgs, TraceGenerateArgs, TraceImportArgs,
+    TraceInfoArgs, TraceReadArgs,
 };
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{complain, print};
 use crate::single_file::replace_file;
 use anyhow::{Context, anyhow};
 use radio::McsTable;
@@ -25,14 +29,20 @@ pub(crate) fn run(command: &TraceCommand) -> Result<(), Failure> {
         TraceCommand::Info(arguments) => info(arguments),
         TraceCommand::Generate(arguments) => generate(arguments),
         TraceCommand::Convert(arguments) => convert(arguments),
+        TraceCommand::Import(arguments) => imported(arguments),
+        TraceCommand::Record(arguments) => record::run(arguments),
     }
 }
 
 fn info(arguments: &TraceInfoArgs) -> Result<(), Failure> {
-    let info = read(&arguments.file, &arguments.read)?.info();
+    let trace = read(&arguments.file, &arguments.read)?;
+    let info = trace.info();
+    if let Some(path) = &arguments.svg {
+        put(&figure::svg(&trace), path)?;
+    }
     match arguments.json {
         true => print(&format!("{}\n", info_json(&info))),
-        false => print(&info.to_string()),
+        false => print(&format!("{info}{}", figure::lines(&trace))),
     }
 }
 
@@ -48,8 +58,17 @@ fn convert(arguments: &TraceConvertArgs) -> Result<(), Failure> {
     write(&trace, arguments.to, &arguments.conversion, &arguments.out)
 }
 
-/// Reads a trace file, of which no more than the largest allowed is taken into memory.
-fn read(path: &Path, arguments: &TraceReadArgs) -> Result<Trace, Failure> {
+fn imported(arguments: &TraceImportArgs) -> Result<(), Failure> {
+    let trace = import::read(&arguments.file, arguments)?;
+    for note in &trace.notes {
+        complain(&format!("note: {note}"));
+    }
+    let format = arguments.to.unwrap_or(trace.format);
+    write(&trace, format, &arguments.conversion, &arguments.out)
+}
+
+/// The bytes of a file, of which no more than the largest allowed are taken into memory.
+fn load(path: &Path) -> Result<Vec<u8>, Failure> {
     let load = || {
         let mut bytes = Vec::new();
         File::open(path)?
@@ -57,10 +76,15 @@ fn read(path: &Path, arguments: &TraceReadArgs) -> Result<Trace, Failure> {
             .read_to_end(&mut bytes)?;
         Ok::<_, std::io::Error>(bytes)
     };
+    load()
+        .with_context(|| format!("{}: the trace cannot be read", path.display()))
+        .map_err(Failure::Input)
+}
+
+/// Reads a trace file.
+fn read(path: &Path, arguments: &TraceReadArgs) -> Result<Trace, Failure> {
     let name = path.display().to_string();
-    let bytes = load()
-        .with_context(|| format!("{name}: the trace cannot be read"))
-        .map_err(Failure::Input)?;
+    let bytes = load(path)?;
     let options = ReadOptions {
         format: arguments.format,
         series: arguments.series.clone(),
@@ -77,8 +101,13 @@ fn write(
 ) -> Result<(), Failure> {
     let converted = radio::trace::convert(trace, format, &options(arguments)?).map_err(refusal)?;
     let text = radio::trace::write(&converted, format).map_err(Failure::input)?;
+    put(&text, out)
+}
+
+/// Writes a text into a file, or to stdout for `-`.
+fn put(text: &str, out: &Path) -> Result<(), Failure> {
     if out == Path::new("-") {
-        return print(&text);
+        return print(text);
     }
     replace_file(out, text.as_bytes()).map_err(Failure::Run)
 }

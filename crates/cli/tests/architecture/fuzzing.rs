@@ -44,6 +44,7 @@ fn what_fuzz_targets_do_with_bytes_is_done_with_every_seed() {
     each_seed(&seed_folder(), &mut |bytes| {
         seeds += 1;
         targets::trace(bytes, None);
+        targets::imported(bytes);
         for source in Source::ALL {
             messages(source, bytes);
         }
@@ -117,6 +118,11 @@ fn seeds_are_what_their_targets_read() {
         for line in lines.filter(|line| !line.is_empty()) {
             edge::recording::Entry::decode(line).expect("an entry");
         }
+    }
+    for seed in seeds_of("trace_import") {
+        targets::imported(&seed);
+        let table = seed.get(1..).expect("a table behind the choice");
+        assert!(table.contains(&b'\n'));
     }
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
     for seed in seeds_of("pep_config") {

@@ -186,3 +186,68 @@ fn bad_requests_write_nothing() {
     assert_eq!(run.code, Some(1), "{run:?}");
     assert!(run.stderr.contains("no/such/folder"), "{run:?}");
 }
+
+#[test]
+fn a_table_of_any_columns_is_imported() {
+    let table = "ts;operator;dl_kbps\n2025-05-01T12:00:00Z;A;12000\n2025-05-01T12:00:01Z;B;1\n\
+                 2025-05-01T12:00:02Z;A;24000\n";
+    let place = Place::new().with("log.csv", table);
+    let columns = [
+        "trace",
+        "import",
+        "log.csv",
+        "--separator",
+        "semicolon",
+        "--time-column",
+        "ts",
+        "--time-unit",
+        "date",
+        "--rate-column",
+        "dl_kbps",
+        "--rate-unit",
+        "kbit/s",
+        "--only",
+        "operator=A",
+        "--out",
+        "t.csv",
+    ];
+    let run = place.run(&columns).succeeded();
+    assert!(run.stderr.contains("1 of 3 rows of others"), "{run:?}");
+    let info = info(&place, "t.csv");
+    assert_eq!(info["duration_s"], 4.0, "{info}");
+    assert_eq!(info["rate_bps"]["mean"], 18_000_000, "{info}");
+    let refused = |more: &[&str], expected: &str| {
+        let arguments = [&["trace", "import", "log.csv", "--out", "no.csv"], more].concat();
+        let run = place.run(&arguments);
+        assert_eq!(run.code, Some(2), "{run:?}");
+        assert!(run.stderr.contains(expected), "{run:?}");
+        assert!(!place.path("no.csv").exists());
+    };
+    refused(&[], "--rate-column");
+    refused(&["--rate-column", "dl_kbps"], "--rate-unit");
+    refused(&["--cqi-column", "cqi"], "no column cqi");
+    refused(
+        &["--rate-column", "dl_kbps", "--rate-unit", "furlong"],
+        "unknown unit \"furlong\"",
+    );
+    refused(&["--cqi-column", "a", "--only", "x"], "--only x");
+}
+
+#[test]
+fn information_has_a_line_over_time_and_a_figure() {
+    let place = Place::new();
+    place.run(&generate("t", "30 s")).succeeded();
+    let run = place
+        .run(&["trace", "info", "t", "--svg", "t.svg"])
+        .succeeded();
+    assert!(run.stdout.contains("over time   "), "{run:?}");
+    assert!(
+        run.stdout.contains("means of 60 parts of 500 ms"),
+        "{run:?}"
+    );
+    let svg = std::fs::read_to_string(place.path("t.svg")).expect("a figure");
+    assert!(
+        svg.contains("rate (Mbit/s)") && svg.contains("<polyline"),
+        "{svg}"
+    );
+}

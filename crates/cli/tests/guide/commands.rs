@@ -139,7 +139,7 @@ fn divided(words: &[String]) -> Vec<Vec<String>> {
 }
 
 /// Words as a shell divides them: quotes, and comments at the end.
-fn split(line: &str) -> Vec<String> {
+pub(crate) fn split(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quote, mut is_word) = (Vec::new(), String::new(), None, false);
     for c in line.chars() {
         match (quote, c) {

@@ -129,7 +129,7 @@ fn headings_become_the_anchors_that_hosts_and_mdbook_make() {
 }
 
 /// Targets of links and pictures, with their lines.
-fn links(page: &Page) -> Vec<(usize, String)> {
+pub(crate) fn links(page: &Page) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (number, line) in page.prose() {
         let mut rest = line;
@@ -148,7 +148,7 @@ fn links(page: &Page) -> Vec<(usize, String)> {
 }
 
 /// A link's target from the project's folder; none if it leaves it.
-fn resolve(page: &str, link: &str) -> Option<String> {
+pub(crate) fn resolve(page: &str, link: &str) -> Option<String> {
     if link.is_empty() {
         return Some(page.to_owned());
     }

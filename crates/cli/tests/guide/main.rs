@@ -7,8 +7,11 @@ mod code;
 mod commands;
 mod links;
 mod lists;
+mod recipes;
 mod results;
+mod scenarios;
 mod tunnel;
+mod walk;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -60,6 +60,25 @@ pub(crate) fn can_run(test: &str, name: &str, is_optional: impl Fn(&str) -> bool
     missing.is_empty()
 }
 
+/// The Python that drives browsers, and the browser; none, and the skip recorded, if they cannot run here.
+pub(crate) fn chromium(test: &str) -> Option<[PathBuf; 2]> {
+    if !has_root(test) {
+        return None;
+    }
+    let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/playwright/bin/python3");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut places = std::env::split_paths(&path).map(|folder| folder.join("chromium"));
+    let browser = places.find(|place| place.is_file());
+    match (python.is_file(), browser) {
+        (true, Some(browser)) => Some([python, browser]),
+        (has_python, _) => {
+            let name = if has_python { "chromium" } else { "playwright" };
+            skip(test, Missing::Program(name));
+            None
+        }
+    }
+}
+
 /// Runs a judge for a few seconds; it gives these measures in each column of the proxy's modes, all of them numbers.
 pub(crate) fn gives(name: &str, modes: &[&str], duration: &str, measures: &[&str]) {
     let columns = format!("pep={}", modes.join(","));

@@ -7,6 +7,7 @@ mod ends;
 mod judges;
 mod judges_browsers;
 mod meld;
+mod moving;
 mod queues;
 mod reports;
 mod runs;

@@ -4,6 +4,7 @@
 
 mod containers;
 mod documented;
+mod release;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -71,6 +71,11 @@ pub trait Payload: Clone {
     fn label(&self) -> class::FlowLabel {
         class::FlowLabel::default()
     }
+    /// It is of use only with what was handed in before it, and is dropped with that: a part, not the first, of datagrams that
+    /// travel as one.
+    fn follows(&self) -> bool {
+        false
+    }
     /// Sets congestion experienced in its IP header; called only for packets that are ECT(0) or ECT(1).
     fn mark(&mut self);
 }

@@ -75,8 +75,10 @@ pub struct ConnectionKey(pub u64);
 pub struct ServerConfig {
     /// Of every connection.
     pub tunnel: TunnelConfig,
-    /// Of every path; the client's priority counts unless this is lower.
+    /// Of every path over IPv4; the client's priority counts unless this is lower.
     pub path: PathConfig,
+    /// Of every path over IPv6; none: as the others.
+    pub path_v6: Option<PathConfig>,
     /// Pre-shared keys of clients; with none, every client is accepted.
     pub shared: Vec<PreSharedKey>,
     /// Connections at most.
@@ -244,7 +246,9 @@ impl<P: Payload> Server<P> {
 
     /// How a path that begins there is set up.
     fn path_config(&self, flow: Flow) -> PathConfig {
-        let own = self.sockets.get(&flow.socket);
+        let of_v6 = self.config.path_v6.as_ref();
+        let of_family = of_v6.filter(|_| flow.remote.is_ipv6());
+        let own = self.sockets.get(&flow.socket).or(of_family);
         own.unwrap_or(&self.config.path).clone()
     }
 

@@ -209,14 +209,12 @@ impl Initiator {
     }
 
     fn begin(&self, now: Instant, entropy: &mut dyn Entropy) -> Option<Attempt> {
-        let id = loop {
-            let id = draw_id(entropy)?;
-            let is_used = |session: &Session| session.id() == id;
+        let is_used = |id| {
             let previous = self.previous.as_ref().map(|(session, _)| session);
-            if !self.current.iter().chain(previous).any(is_used) {
-                break id;
-            }
+            let mut own = self.current.iter().chain(previous);
+            own.any(|session| session.id() == id)
         };
+        let id = draw_id(entropy, is_used).ok()?;
         let ephemeral = PrivateKey::from_bytes(entropy.draw()?);
         let offer = Offer {
             algorithms: self.local.algorithms.bits(),

@@ -122,8 +122,17 @@ impl<F: FnMut() -> Option<[u8; 32]>> Entropy for F {
     }
 }
 
-/// An identifier of a session out of it: 31 random bits.
-fn draw_id(entropy: &mut dyn Entropy) -> Option<u32> {
-    let [a, b, c, d, ..] = entropy.draw()?;
-    Some(u32::from_be_bytes([a, b, c, d]) | message::SESSION_BIT)
+/// Identifiers that are drawn for one session: with half of them in use, one of a million finds none that is free.
+const MAX_DRAWS: usize = 20;
+
+/// An identifier of a session out of it: 15 random bits, those of none that is used.
+fn draw_id(entropy: &mut dyn Entropy, is_used: impl Fn(u32) -> bool) -> Result<u32, Refused> {
+    for _ in 0..MAX_DRAWS {
+        let [a, b, ..] = entropy.draw().ok_or(Refused::NoEntropy)?;
+        let id = u32::from(u16::from_be_bytes([a, b])) | message::SESSION_BIT;
+        if !is_used(id) {
+            return Ok(id);
+        }
+    }
+    Err(Refused::Busy)
 }

@@ -4,15 +4,16 @@
 //!   Init (152)      1 | version | 0 0 | sender 4 | e 32 | [static key] 48 | [offer 16] 32 | mac1 16 | mac2 16
 //!   Response (68)   2 | version | 0 0 | sender 4 | receiver 4 | e 32 | [choice 8] 24
 //!   Cookie (56)     3 | version | 0 0 | receiver 4 | nonce 16 | [cookie 16] 32
-//!   Data (23 + n)   receiver 4 | number 3 | [packet n] n + 16
+//!   Data (21 + n)   receiver 2 | number 3 | [packet n] n + 16
 //!   Mismatch (8)    5 | version | 0 0 | "BRIM"
 //!
 //!   offer    version | algorithms | 0 0 | sender 4 | session that it replaces 4, or 0 | 0 4
 //!   choice   algorithm | 0 0 0 | sender 4
 //! ```
 //!
-//! Identifiers of sessions have their highest bit set, which is how a Data is known. A key seals 2^24 packets at most, so
-//! that three bytes hold any number.
+//! Identifiers of sessions have 16 bits, of which the highest is set, which is how a Data is known: what one finds is opened by its
+//! keys or is none. In all other messages two bytes of 0 stand before one. A key seals 2^24 packets at most, so that three bytes
+//! hold any number.
 //!
 //! An answer is never longer than its question: Response and Cookie are shorter than Init. What stands in the clear and
 //! counts (the sender's identifiers, the version) stands among what is encrypted once more.
@@ -21,7 +22,7 @@ use crate::Refused;
 use crate::identity::PublicKey;
 
 /// The version of these layouts.
-pub const VERSION: u8 = 2;
+pub const VERSION: u8 = 3;
 /// Bytes of an Init.
 pub const INIT_LEN: usize = 152;
 /// Bytes of a Response.
@@ -31,13 +32,15 @@ pub const COOKIE_LEN: usize = 56;
 /// Bytes of a Mismatch.
 pub const MISMATCH_LEN: usize = 8;
 /// Bytes before what a Data carries.
-pub const DATA_HEADER_LEN: usize = 7;
+pub const DATA_HEADER_LEN: usize = ID_LEN + 3;
+/// Bytes of an identifier there.
+const ID_LEN: usize = 2;
 /// Bytes that Data has beside what it carries.
 pub const DATA_OVERHEAD: usize = DATA_HEADER_LEN + 16;
 /// The greatest number of a Data and one more.
 pub const NUMBERS: u64 = 1 << 24;
 /// Set in every identifier of a session, and in the first byte of no message but Data.
-pub const SESSION_BIT: u32 = 1 << 31;
+pub const SESSION_BIT: u32 = 1 << 15;
 
 const INIT: u8 = 1;
 const RESPONSE: u8 = 2;
@@ -136,9 +139,13 @@ fn u32_at(data: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(data.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// An identifier of a session.
+/// True for what may be an identifier of a session.
+fn is_id(id: u32) -> bool {
+    id & SESSION_BIT != 0 && id < SESSION_BIT << 1
+}
+
 fn id_at(data: &[u8], at: usize) -> Option<u32> {
-    u32_at(data, at).filter(|id| id & SESSION_BIT != 0)
+    u32_at(data, at).filter(|id| is_id(*id))
 }
 
 fn key_at(data: &[u8], at: usize) -> Option<PublicKey> {
@@ -212,9 +219,13 @@ fn data_header(data: &[u8]) -> Result<DataHeader, Refused> {
     if data.len() < DATA_OVERHEAD {
         return Err(Refused::Malformed);
     }
-    let number = data[4..DATA_HEADER_LEN].iter();
+    let receiver = u32::from(u16::from_be_bytes([data[0], data[1]]));
+    if !is_id(receiver) {
+        return Err(Refused::Malformed);
+    }
+    let number = data[ID_LEN..DATA_HEADER_LEN].iter();
     Ok(DataHeader {
-        receiver: id_at(data, 0).ok_or(Refused::Malformed)?,
+        receiver,
         number: number.fold(0, |bits, byte| bits << 8 | u64::from(*byte)),
     })
 }
@@ -223,8 +234,9 @@ impl DataHeader {
     /// As bytes.
     pub fn bytes(self) -> [u8; DATA_HEADER_LEN] {
         let mut bytes = [0; DATA_HEADER_LEN];
-        bytes[..4].copy_from_slice(&self.receiver.to_be_bytes());
-        bytes[4..].copy_from_slice(&self.number.to_be_bytes()[5..]);
+        // an identifier has no higher bits
+        bytes[..ID_LEN].copy_from_slice(&self.receiver.to_be_bytes()[2..]);
+        bytes[ID_LEN..].copy_from_slice(&self.number.to_be_bytes()[5..]);
         bytes
     }
 }
@@ -342,11 +354,11 @@ mod tests {
         assert!(matches!(parse(&bytes), Ok(Message::Cookie(reply)) if reply.receiver == 6));
         assert!(matches!(parse(&mismatch()), Ok(Message::Mismatch)));
         let header = DataHeader {
-            receiver: 0x8102_0304,
+            receiver: 0x8102,
             number: 0x0005_0607,
         };
         let bytes = [&header.bytes()[..], &[0; 16]].concat();
-        assert_eq!(bytes[..7], [0x81, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(bytes[..5], [0x81, 2, 5, 6, 7]);
         assert!(matches!(parse(&bytes), Ok(Message::Data(read)) if read == header));
         let offer = Offer {
             algorithms: 3,
@@ -369,18 +381,17 @@ mod tests {
         bytes.push(0);
         assert_eq!(parse(&bytes).err(), Some(Refused::Malformed));
         bytes.pop();
-        let ended = write_response(5, id, PublicKey::from_bytes([7; 32]), &[1; 24]);
-        assert_eq!(
-            parse(&ended).err(),
-            Some(Refused::Malformed),
-            "no identifier"
-        );
+        for none in [5, SESSION_BIT << 1 | SESSION_BIT] {
+            let response = write_response(none, id, PublicKey::from_bytes([7; 32]), &[1; 24]);
+            let parsed = parse(&response).err();
+            assert_eq!(parsed, Some(Refused::Malformed), "{none} is no identifier");
+        }
         bytes[1] = VERSION - 1;
         assert_eq!(parse(&bytes).err(), Some(Refused::Version));
         bytes[0] = 9;
         assert_eq!(parse(&bytes).err(), Some(Refused::Malformed));
         assert_eq!(parse(&[4; 40]).err(), Some(Refused::Malformed));
-        assert_eq!(parse(&[0x84; 22]).err(), Some(Refused::Malformed));
+        assert_eq!(parse(&[0x84; 20]).err(), Some(Refused::Malformed));
         assert_eq!(parse(&[]).err(), Some(Refused::Malformed));
     }
 

@@ -425,12 +425,8 @@ impl Responder {
         }
         let algorithm = self.config.algorithms.choose(offer.algorithms);
         let algorithm = algorithm.ok_or(Refused::NoAlgorithm)?;
-        let id = loop {
-            let id = draw_id(entropy).ok_or(Refused::NoEntropy)?;
-            if !self.by_id.contains_key(&id) && !self.half_open.contains(id) {
-                break id;
-            }
-        };
+        let is_used = |id| self.by_id.contains_key(&id) || self.half_open.contains(id);
+        let id = draw_id(entropy, is_used)?;
         let ephemeral = PrivateKey::from_bytes(entropy.draw().ok_or(Refused::NoEntropy)?);
         let choice = Choice {
             algorithm: algorithm.code(),

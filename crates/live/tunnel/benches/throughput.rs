@@ -1,7 +1,7 @@
 //! How fast one path is, and what it costs: TCP through the tunnel, over a wire without limits
 //! between two namespaces, beside wireguard-go where it is installed. And what two paths make of two
-//! wires of 50 Mbit/s, beside the kernel's MPTCP: goodput of TCP and of UDP, share of the second path, longest time without a byte, also while one
-//! wire is cut.
+//! wires of 50 Mbit/s, beside the kernel's MPTCP: goodput of TCP, of UDP and of QUIC, share of the second path, longest time without a byte, also
+//! while one wire is cut.
 //!
 //! As root: `cargo bench -p tunnel --bench throughput [-- --record] [NAME...]`. `scripts/setup --bench` installs
 //! wireguard-go where Go is; `WIREGUARD_GO` names another.
@@ -17,6 +17,8 @@ mod support;
 mod mptcp;
 #[path = "throughput/pairs.rs"]
 mod pairs;
+#[path = "throughput/quic.rs"]
+mod quic_download;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

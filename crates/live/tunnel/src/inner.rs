@@ -3,7 +3,6 @@
 
 use bytes::Bytes;
 use multipath::Payload;
-use multipath::class::FlowLabel;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use tun::Layout;
 use tun::checksum::Sum;
@@ -26,7 +25,8 @@ pub(crate) struct Inner(pub(crate) Bytes, pub(crate) Option<Whole>);
 pub(crate) struct Whole {
     /// IP and TCP or UDP headers.
     pub(crate) headers: Bytes,
-    pub(crate) label: FlowLabel,
+    /// Of datagrams: what a piece carries is of use whole.
+    pub(crate) is_udp: bool,
     /// Which piece of how many.
     pub(crate) index: usize,
     pub(crate) count: usize,
@@ -39,10 +39,14 @@ impl Inner {
     }
 
     /// The pieces of a super-segment of datagrams, at its first: if not all of them can wait for a path, none is to, as what they
-    /// carry is of use whole.
+    /// carry is of use whole. Of TCP each piece by itself.
     pub(crate) fn all_or_none(&self) -> Option<usize> {
-        let whole = self.1.as_ref().filter(|whole| whole.index == 0)?;
-        Some(if whole.label.is_udp { whole.count } else { 1 })
+        let whole = self.1.as_ref()?;
+        match (whole.is_udp, whole.index) {
+            (false, _) => Some(1),
+            (true, 0) => Some(whole.count),
+            (true, _) => None,
+        }
     }
 
     /// What begins with its IP header; of a piece the headers of the whole.
@@ -58,11 +62,10 @@ impl Payload for Inner {
     fn ecn(&self) -> Ecn {
         tun::pieces::ecn(&self.0).map_or_else(|| ecn(&self.0), Ecn::from_bits)
     }
-    fn label(&self) -> FlowLabel {
-        match &self.1 {
-            Some(whole) => whole.label,
-            None => crate::flow::label(&self.0),
-        }
+    fn follows(&self) -> bool {
+        self.1
+            .as_ref()
+            .is_some_and(|whole| whole.is_udp && whole.index > 0)
     }
     /// Copies the packet, whose memory others may see: marks are few.
     fn mark(&mut self) {

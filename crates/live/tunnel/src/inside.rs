@@ -7,6 +7,7 @@ use crate::inner::{self, Inner};
 use crate::pieces::{CutCounts, Cutter, second_of};
 use crate::setup::{self, Facts, Guard, Setup};
 use bytes::Bytes;
+use multipath::class::Class;
 use std::io::{self, ErrorKind, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
 use tun::pieces::Joiner;
@@ -132,16 +133,18 @@ impl Inside {
         self.mtu = mtu;
     }
 
-    /// Hands what has come out of the device to `take`, as packets no larger than the MTU; `is_backlogged`: packets wait for
-    /// a path. To be called at [`Self::next_deadline`] too.
+    /// Hands what has come out of the device to `take`, as packets no larger than the MTU, each with the class that `class` gives
+    /// what came by its headers and bytes; `backlog` packets wait for a path. To be called at [`Self::next_deadline`] too, and
+    /// when [`Self::is_due`].
     ///
     /// # Errors
     /// The device is gone.
     pub(crate) fn read(
         &mut self,
         now: Instant,
-        is_backlogged: bool,
-        mut take: impl FnMut(Inner),
+        backlog: usize,
+        mut class: impl FnMut(&[u8], usize) -> Class,
+        mut take: impl FnMut(Inner, Class),
     ) -> Result<(), TunnelError> {
         let second = second_of(now);
         let (reads, mut bytes) = match self.cutter {
@@ -161,10 +164,10 @@ impl Inside {
             };
             count += 1;
             bytes += length;
-            self.take_apart(second, length, &mut take);
+            self.take_apart(second, length, &mut class, &mut take);
         }
         if let Some(cutter) = &mut self.cutter {
-            cutter.settle(now, is_backlogged, self.mtu, &mut self.arena, &mut take);
+            cutter.settle(now, backlog, self.mtu, &mut self.arena, &mut take);
         }
         Ok(())
     }
@@ -172,6 +175,13 @@ impl Inside {
     /// When [`Self::read`] is to be called although nothing has come.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         self.cutter.as_ref().and_then(Cutter::next_deadline)
+    }
+
+    /// Something is held that may be no longer, with so many packets that wait for a path.
+    pub(crate) fn is_due(&self, backlog: usize) -> bool {
+        self.cutter
+            .as_ref()
+            .is_some_and(|cutter| cutter.is_due(backlog))
     }
 
     /// Packets of a flow travel in pieces.
@@ -185,7 +195,13 @@ impl Inside {
     }
 
     /// Cuts what the device hands over in one piece. False: it is to be split into packets.
-    fn cut(&mut self, second: u64, length: usize, take: &mut impl FnMut(Inner)) -> bool {
+    fn cut(
+        &mut self,
+        second: u64,
+        length: usize,
+        class: Class,
+        take: &mut impl FnMut(Inner, Class),
+    ) -> bool {
         let (Some(cutter), Some((header, data))) =
             (&mut self.cutter, self.buffer[..length].split_first_chunk())
         else {
@@ -197,7 +213,8 @@ impl Inside {
         }
         // what came before it stays before it
         cutter.flush_singles(second, self.mtu, &mut self.arena, take);
-        let cut = cutter.cut(second, (header, data), self.mtu, &mut self.arena, take);
+        let whole = (header, data, class);
+        let cut = cutter.cut(second, whole, self.mtu, &mut self.arena, take);
         if let Some(CutCounts { packets, bytes }) = cut {
             self.counters.read_packets += packets;
             self.counters.read_bytes += bytes;
@@ -205,8 +222,16 @@ impl Inside {
         cut.is_some()
     }
 
-    fn take_apart(&mut self, second: u64, length: usize, take: &mut impl FnMut(Inner)) {
-        if self.cut(second, length, take) {
+    fn take_apart(
+        &mut self,
+        second: u64,
+        length: usize,
+        class: &mut impl FnMut(&[u8], usize) -> Class,
+        take: &mut impl FnMut(Inner, Class),
+    ) {
+        let came = self.buffer[..length].get(VnetHeader::BYTES..);
+        let class = came.map_or(Class::Bulk, |data| class(data, data.len()));
+        if self.cut(second, length, class, take) {
             return;
         }
         let Some((header, data)) = self.buffer[..length].split_first_chunk_mut() else {
@@ -238,8 +263,8 @@ impl Inside {
             self.counters.read_packets += 1;
             self.counters.read_bytes += packet.len() as u64;
             match &mut self.cutter {
-                Some(cutter) => cutter.push_single(packet),
-                None => take(Inner::packet(packet)),
+                Some(cutter) => cutter.push_single(packet, class, take),
+                None => take(Inner::packet(packet), class),
             }
         }
     }

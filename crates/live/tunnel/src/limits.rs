@@ -23,6 +23,8 @@ const MIN_MTU_V4: usize = 576;
 const MIN_PATH: usize = 1_280;
 /// What a link takes of which nothing is known: Ethernet's.
 const USUAL_LINK: usize = 1_500;
+/// Short packets are as a rule acknowledgements inside, of whose acknowledgements a download would have one for two.
+const SHORT_ACK_RATIO: u32 = 16;
 /// Congestion control of a server's TCP connections.
 pub(crate) const STREAM_CONTROLLER: &str = "cubic";
 
@@ -56,6 +58,12 @@ pub(crate) fn packet_size(mtu: usize, is_ipv6: bool, encryption: Encryption) -> 
 /// Largest packet inside where nothing is known of the paths: Ethernet's 1,500 over IPv6.
 pub(crate) fn usual_mtu(encryption: Encryption) -> usize {
     1_500 - 48 - overhead(encryption)
+}
+
+/// Largest packet inside: what the device holds, or over this family of IP what a link takes of which nothing is known.
+pub(crate) fn link_mtu(config: &Config, is_ipv6: bool) -> usize {
+    let usual = inner_mtu(USUAL_LINK, is_ipv6, config.encryption);
+    config.tun.mtu.unwrap_or(usual)
 }
 
 /// Largest packet inside that a path of this MTU takes.
@@ -109,6 +117,7 @@ pub(crate) fn tunnel_config(config: &Config, mtu: usize) -> TunnelConfig {
     TunnelConfig {
         mtu,
         is_compact: config.encryption == Encryption::On,
+        short_ack_ratio: SHORT_ACK_RATIO,
         // encrypted packets need no other key exchange than that of their sessions
         key_types: match config.encryption {
             Encryption::On => &[KeyType::Plain],
@@ -137,7 +146,7 @@ mod tests {
         assert_eq!(inner_mtu(1_500, true, plain), usual_mtu(plain));
         assert_eq!(inner_mtu(600, false, plain), MIN_MTU, "IPv6 needs it");
         let sealed = Encryption::On;
-        assert_eq!(inner_mtu(1_500, false, sealed), 1_443);
+        assert_eq!(inner_mtu(1_500, false, sealed), 1_445);
         assert_eq!(inner_mtu(1_500, true, sealed), usual_mtu(sealed));
     }
 
@@ -167,6 +176,17 @@ mod tests {
         assert_eq!(largest_datagram(&any, 65_536, false), Bytes::new(65_048));
         let small = config("[tun]\nmtu = 1300");
         assert_eq!(largest_datagram(&small, 9_000, false), Bytes::new(1_348));
+    }
+
+    #[test]
+    fn a_full_packet_fills_the_usual_link_over_either_family() {
+        let full = |text: &str, is_ipv6| {
+            let mtu = link_mtu(&config(text), is_ipv6);
+            packet_size(mtu, is_ipv6, Encryption::None)
+        };
+        assert_eq!([full("", false), full("", true)], [1_500, 1_500]);
+        assert_eq!(full("[tun]\nmtu = 1300", false), 1_376);
+        assert_eq!(full("[tun]\nmtu = 9000", true), 9_096);
     }
 
     #[test]

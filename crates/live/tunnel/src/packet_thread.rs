@@ -11,6 +11,7 @@ use crate::resolver::Resolved;
 use crate::status::Status;
 use daemon::Seat;
 use daemon::clock::now as monotonic_now;
+use multipath::class::Class;
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender};
 use units::{Duration, Instant};
@@ -57,10 +58,13 @@ pub(crate) enum Change {
 pub(crate) trait Outside {
     /// A descriptor of its own can be read, or written where it waited for that.
     fn on_ready(&mut self, now: Instant, token: Token, poller: &Poller);
-    /// A packet came out of the device.
-    fn submit(&mut self, now: Instant, packet: Inner);
-    /// True if so many packets wait for a path that a short wait before that costs nothing.
-    fn is_backlogged(&mut self) -> bool;
+    /// The class of what comes out of the device now, so many bytes, by its headers: what is lost, held and chosen for by itself.
+    /// Asked for once, before [`Self::submit`].
+    fn class(&mut self, now: Instant, headers: &[u8], bytes: usize) -> Class;
+    /// A packet of that class came out of the device.
+    fn submit(&mut self, now: Instant, packet: Inner, class: Class);
+    /// Packets that wait for a path, to the peer of the last one: a short wait before they leave costs nothing.
+    fn backlog(&mut self) -> usize;
     /// True if so many packets with this one can wait for a path; if not, they are counted as refused.
     fn has_room(&mut self, packet: &Inner, count: usize) -> bool;
     /// When [`Self::on_deadline`] is to be called.
@@ -95,7 +99,7 @@ pub(crate) struct PacketThread<O> {
     chores_at: Instant,
     ending: Option<Instant>,
     /// Scratch: what has come out of the device.
-    submitted: VecDeque<Inner>,
+    submitted: VecDeque<(Inner, Class)>,
 }
 
 /// How long peers are given to be notified that this end closes.
@@ -165,6 +169,11 @@ impl<O: Outside> PacketThread<O> {
                 self.outside.on_chores(now, &self.poller, &mut self.inside);
             }
             self.outside.pump(now, &self.poller, &mut self.inside);
+            if self.inside.is_due(self.outside.backlog()) {
+                // what waited before it has left
+                self.read_device(now)?;
+                self.outside.pump(now, &self.poller, &mut self.inside);
+            }
             self.inside.flush();
             if self.ending.is_some() && self.outside.close(now) {
                 return Ok(());
@@ -174,17 +183,21 @@ impl<O: Outside> PacketThread<O> {
 
     /// What has come out of the device goes to the paths.
     fn read_device(&mut self, now: Instant) -> Result<(), TunnelError> {
-        let is_backlogged = self.outside.is_backlogged();
-        let submitted = &mut self.submitted;
-        self.inside
-            .read(now, is_backlogged, |packet| submitted.push_back(packet))?;
+        let backlog = self.outside.backlog();
+        let (outside, submitted) = (&mut self.outside, &mut self.submitted);
+        self.inside.read(
+            now,
+            backlog,
+            |headers, bytes| outside.class(now, headers, bytes),
+            |packet, class| submitted.push_back((packet, class)),
+        )?;
         let mut is_refused = false;
-        for packet in self.submitted.drain(..) {
+        for (packet, class) in self.submitted.drain(..) {
             if let Some(count) = packet.all_or_none() {
                 is_refused = count > 1 && !self.outside.has_room(&packet, count);
             }
             if !(is_refused && packet.1.is_some()) {
-                self.outside.submit(now, packet);
+                self.outside.submit(now, packet, class);
             }
         }
         Ok(())

@@ -1,16 +1,18 @@
 //! What comes out of the device in one piece goes out in pieces that fill the paths' packets ([`tun::pieces`]), and what comes
 //! in pieces goes into the device in one. With encryption only: without it each packet inside has one of its own.
 
+mod delivery;
+
+pub(crate) use delivery::Delivery;
+
 use crate::arena::Arena;
-use crate::flow::label;
 use crate::inner::{self, Inner, Whole};
-use crate::inside::Inside;
 use bytes::Bytes;
+use multipath::class::Class;
 use std::collections::BTreeMap;
 use std::io::IoSlice;
 use std::net::IpAddr;
-use std::time::Duration as StdDuration;
-use tun::pieces::{Joiner, NUMBERS, SuperSegment};
+use tun::pieces::{NUMBERS, Packing, SuperSegment};
 use tun::{Coalescer, VnetHeader};
 use units::{Duration, Instant};
 
@@ -18,10 +20,14 @@ use units::{Duration, Instant};
 const ROOM: usize = 100_000;
 /// So many single packets at once are put together.
 const MANY: usize = 8;
-/// While packets wait for a path anyway, single ones are held until there are so many,
+/// While so many packets wait for a path (3 ms of 100 Mbit/s), single ones are held until there are as many,
 const MAX_WAITING: usize = 32;
 /// or for so long.
-const HOLD: Duration = Duration::from_millis(2);
+const HOLD: Duration = Duration::from_millis(4);
+/// While so many wait, the end of a super-segment is held for as long, so that the next one begins in its packet.
+const FEW_WAITING: usize = 4;
+/// A packet that has less room is not shared: headers and two lengths take most of that.
+const MIN_ROOM: usize = 140;
 /// A way that took smaller packets is tried again with others after so long, seconds (RFC 8201 section 4: ten minutes).
 const NARROW_TIME: u64 = 600;
 /// Ways whose size is remembered; of more all are forgotten.
@@ -31,15 +37,53 @@ const MAX_NARROW: usize = 4_096;
 #[derive(Debug)]
 pub(crate) struct Cutter {
     number: u32,
+    /// The end of a super-segment, which came before all that waits.
+    tail: Option<Tail>,
     /// Single packets that came one behind the other.
     waiting: Vec<Bytes>,
-    /// Since when the first of them is held.
+    /// Since when any of these are held.
     held_since: Option<Instant>,
     /// What those make.
     made: Vec<u8>,
     lengths: Vec<usize>,
     /// Largest packets inside that reach these addresses, and since which second.
     narrow: BTreeMap<IpAddr, (usize, u64)>,
+}
+
+/// A packet that has room for the beginning of what comes next: of TCP, of which whatever comes is of use.
+#[derive(Debug)]
+struct Tail {
+    packing: Packing,
+    /// What it is the end of.
+    of: Whole,
+    ecn: u8,
+}
+
+impl Tail {
+    /// The room for a piece of another super-segment, if it may go with it into a packet of so many bytes.
+    fn room_for(&self, whole: &SuperSegment<'_>, max: usize) -> Option<usize> {
+        let to = |headers: &[u8]| inner::addresses(headers).map(|(_, to)| to);
+        let is_alike = whole.is_tcp()
+            && self.ecn == whole.ecn()
+            && to(&self.of.headers) == to(whole.headers());
+        let room = self.packing.room(max);
+        (is_alike && room >= MIN_ROOM).then_some(room)
+    }
+
+    fn into_packet(self) -> Inner {
+        Inner(self.packing.into_packet().into(), Some(self.of))
+    }
+}
+
+/// What the pieces of a super-segment share.
+struct Cut {
+    headers: Bytes,
+    is_udp: bool,
+    ecn: u8,
+    count: usize,
+    /// The longest of them.
+    max: usize,
+    class: Class,
 }
 
 /// Packets that were cut, and their bytes.
@@ -53,6 +97,7 @@ impl Cutter {
     pub(crate) fn new() -> Self {
         Self {
             number: 0,
+            tail: None,
             waiting: Vec::new(),
             held_since: None,
             made: Vec::new(),
@@ -87,63 +132,130 @@ impl Cutter {
         }
     }
 
-    /// Cuts a packet of the device; none if it is no super-segment, or its segments are too large for `mtu`.
+    /// Cuts a packet of the device of that class; none if it is no super-segment, its segments are too large for `mtu`, or it is
+    /// datagrams of a call, each of which is to be lost by itself.
     pub(crate) fn cut(
         &mut self,
         second: u64,
-        (header, data): (VnetHeader, &[u8]),
+        (header, data, class): (VnetHeader, &[u8], Class),
         mtu: usize,
         arena: &mut Arena,
-        take: &mut impl FnMut(Inner),
+        take: &mut impl FnMut(Inner, Class),
     ) -> Option<CutCounts> {
         let whole = SuperSegment::of(header, data).filter(|whole| whole.segment_len() <= mtu)?;
+        if class == Class::Latency && !whole.is_tcp() {
+            return None;
+        }
         let max = self.max(second, whole.headers(), mtu);
+        let is_bulk = class == Class::Bulk;
+        let tail = self.tail.as_ref().filter(|_| is_bulk);
+        let behind_tail = tail.and_then(|tail| tail.room_for(&whole, max));
+        if behind_tail.is_none() {
+            self.flush_tail(take);
+        }
         self.lengths.clear();
-        let room = arena.room(ROOM);
+        let (room, first) = (arena.room(ROOM), behind_tail.unwrap_or(max));
         whole
-            .write_pieces(self.number, max, room, &mut self.lengths)
+            .write_pieces(self.number, (first, max), room, &mut self.lengths)
             .ok()?;
         self.number = (self.number + 1) % NUMBERS;
-        let headers = Bytes::copy_from_slice(whole.headers());
-        let label = label(&headers);
-        let count = self.lengths.len();
-        for (index, length) in self.lengths.iter().enumerate() {
-            let of = Whole {
-                headers: headers.clone(),
-                label,
-                index,
-                count,
-            };
-            take(Inner(arena.take(*length), Some(of)));
+        let cut = Cut {
+            headers: Bytes::copy_from_slice(whole.headers()),
+            is_udp: !whole.is_tcp(),
+            ecn: whole.ecn(),
+            count: self.lengths.len(),
+            max,
+            class,
+        };
+        let lengths = std::mem::take(&mut self.lengths);
+        for (index, length) in lengths.iter().enumerate() {
+            self.hand_over(arena.take(*length), index, &cut, take);
         }
+        self.lengths = lengths;
         Some(CutCounts {
             packets: whole.segments() as u64,
             bytes: whole.segments_len() as u64,
         })
     }
 
-    /// Takes a single packet; to be followed by [`Self::flush_singles`].
-    pub(crate) fn push_single(&mut self, packet: Bytes) {
-        self.waiting.push(packet);
+    /// A piece of what is cut: behind the end of the one before, or as an end that is held, or by itself.
+    fn hand_over(
+        &mut self,
+        piece: Bytes,
+        index: usize,
+        cut: &Cut,
+        take: &mut impl FnMut(Inner, Class),
+    ) {
+        let is_last = index + 1 == cut.count;
+        let may_share = is_last && !cut.is_udp && cut.class == Class::Bulk;
+        let of = Whole {
+            headers: cut.headers.clone(),
+            is_udp: cut.is_udp,
+            index,
+            count: cut.count,
+        };
+        let tail = match self.tail.take() {
+            Some(mut tail) => {
+                tail.packing.push(&piece);
+                tail
+            }
+            None if may_share && piece.len() + MIN_ROOM <= cut.max => Tail {
+                packing: Packing::new(&piece),
+                of,
+                ecn: cut.ecn,
+            },
+            None => return take(Inner(piece, Some(of)), cut.class),
+        };
+        match is_last && tail.packing.room(cut.max) >= MIN_ROOM {
+            true => self.tail = Some(tail),
+            false => take(tail.into_packet(), cut.class),
+        }
     }
 
-    /// What has come is handed over, unless it may be held: `is_backlogged` states that packets wait for a path.
+    /// Takes a single packet. One of a call is handed over at once and by itself: its loss is to be no other's. To be followed
+    /// by [`Self::settle`].
+    pub(crate) fn push_single(
+        &mut self,
+        packet: Bytes,
+        class: Class,
+        take: &mut impl FnMut(Inner, Class),
+    ) {
+        match class {
+            Class::Latency => take(Inner::packet(packet), class),
+            Class::Bulk => self.waiting.push(packet),
+        }
+    }
+
+    /// True if what is here may be held while so many packets wait for a path: those leave before it anyway.
+    fn may_hold(&self, backlog: usize) -> bool {
+        match self.waiting.len() {
+            0 => self.tail.is_some() && backlog >= FEW_WAITING,
+            singles => backlog >= MAX_WAITING && singles < MAX_WAITING,
+        }
+    }
+
+    /// Something is held that may be no longer, with so many packets that wait for a path.
+    pub(crate) fn is_due(&self, backlog: usize) -> bool {
+        self.held_since.is_some() && !self.may_hold(backlog)
+    }
+
+    /// What has come is handed over, unless it may be held, with so many packets that wait for a path.
     pub(crate) fn settle(
         &mut self,
         now: Instant,
-        is_backlogged: bool,
+        backlog: usize,
         mtu: usize,
         arena: &mut Arena,
-        take: &mut impl FnMut(Inner),
+        take: &mut impl FnMut(Inner, Class),
     ) {
-        let is_held = is_backlogged && self.waiting.len() < MAX_WAITING;
-        if is_held && !self.waiting.is_empty() {
+        if self.may_hold(backlog) {
             let since = *self.held_since.get_or_insert(now);
             if now.saturating_since(since) < HOLD {
                 return;
             }
         }
         self.flush_singles(second_of(now), mtu, arena, take);
+        self.flush_tail(take);
     }
 
     /// When [`Self::settle`] is to be called although nothing has come.
@@ -151,19 +263,31 @@ impl Cutter {
         self.held_since.map(|since| since + HOLD)
     }
 
-    /// Hands over single packets: where many wait, those of one flow that follow each other as one. Few leave as they came:
-    /// those of calls, whose loss should be no other's.
+    fn flush_tail(&mut self, take: &mut impl FnMut(Inner, Class)) {
+        if let Some(tail) = self.tail.take() {
+            take(tail.into_packet(), Class::Bulk);
+        }
+    }
+
+    /// Hands over single packets, and what came before them: where many wait, those of one flow that follow each other as one.
+    /// Few leave as they came: not every scheduler has classes, and the loss of a call's should be no other's.
     pub(crate) fn flush_singles(
         &mut self,
         second: u64,
         mtu: usize,
         arena: &mut Arena,
-        take: &mut impl FnMut(Inner),
+        take: &mut impl FnMut(Inner, Class),
     ) {
         self.held_since = None;
+        if self.waiting.is_empty() {
+            return;
+        }
+        self.flush_tail(take);
         let mut waiting = std::mem::take(&mut self.waiting);
         match waiting.len() < MANY {
-            true => waiting.drain(..).map(Inner::packet).for_each(take),
+            true => waiting
+                .drain(..)
+                .for_each(|packet| take(Inner::packet(packet), Class::Bulk)),
             false => self.put_together(second, mtu, arena, take, &mut waiting),
         }
         self.waiting = waiting;
@@ -174,7 +298,7 @@ impl Cutter {
         second: u64,
         mtu: usize,
         arena: &mut Arena,
-        take: &mut impl FnMut(Inner),
+        take: &mut impl FnMut(Inner, Class),
         waiting: &mut Vec<Bytes>,
     ) {
         let (mut singles, mut made) = (Coalescer::new(true), std::mem::take(&mut self.made));
@@ -187,7 +311,9 @@ impl Cutter {
                 return;
             };
             let header = VnetHeader::read(header);
-            if self.cut(second, (header, data), mtu, arena, take).is_none() {
+            let whole = (header, data, Class::Bulk);
+            if self.cut(second, whole, mtu, arena, take).is_none() {
+                self.flush_tail(take);
                 take_single(data, arena, take);
             }
         };
@@ -200,71 +326,10 @@ impl Cutter {
 }
 
 /// A packet that nothing was put together with.
-fn take_single(data: &[u8], arena: &mut Arena, take: &mut impl FnMut(Inner)) {
+fn take_single(data: &[u8], arena: &mut Arena, take: &mut impl FnMut(Inner, Class)) {
     let room = arena.room(data.len());
     room[..data.len()].copy_from_slice(data);
-    take(Inner::packet(arena.take(data.len())));
-}
-
-/// Hands over to the device what comes from a peer.
-#[derive(Debug)]
-pub(crate) struct Delivery {
-    /// None without encryption.
-    joiner: Option<Joiner<Bytes>>,
-}
-
-impl Delivery {
-    pub(crate) fn new(inside: &Inside) -> Self {
-        let joiner = inside
-            .uses_pieces()
-            .then(|| Joiner::new(inside.segments_udp()));
-        Self { joiner }
-    }
-
-    /// A packet or a piece, of those that the peer may send: `admits` is given IP headers. False if it may not.
-    pub(crate) fn push(
-        &mut self,
-        now: Instant,
-        packet: Inner,
-        inside: &mut Inside,
-        admits: &mut impl FnMut(&[u8]) -> bool,
-    ) {
-        match &mut self.joiner {
-            Some(joiner) if tun::pieces::is_piece(&packet.0) => {
-                joiner.push(since_zero(now), packet.0);
-            }
-            joiner => {
-                if let Some(joiner) = joiner
-                    .as_mut()
-                    .filter(|joiner| joiner.has_flow_of(&packet.0))
-                {
-                    inside.write_joined(since_zero(now), joiner, admits);
-                }
-                if admits(&packet.0) {
-                    inside.push(packet);
-                }
-            }
-        }
-    }
-
-    /// What has come in pieces is written.
-    pub(crate) fn flush(
-        &mut self,
-        now: Instant,
-        inside: &mut Inside,
-        admits: &mut impl FnMut(&[u8]) -> bool,
-    ) {
-        if let Some(joiner) = &mut self.joiner {
-            inside.write_joined(since_zero(now), joiner, admits);
-        }
-    }
-
-    /// When [`Self::flush`] is to be called although nothing has come.
-    pub(crate) fn next_deadline(&self) -> Option<Instant> {
-        let at = self.joiner.as_ref()?.next_deadline()?;
-        let nanos = u64::try_from(at.as_nanos()).unwrap_or(u64::MAX);
-        Some(Instant::ZERO + Duration::from_nanos(nanos))
-    }
+    take(Inner::packet(arena.take(data.len())), Class::Bulk);
 }
 
 /// The second that a time is in.
@@ -272,98 +337,5 @@ pub(crate) fn second_of(now: Instant) -> u64 {
     now.as_nanos() / 1_000_000_000
 }
 
-fn since_zero(now: Instant) -> StdDuration {
-    StdDuration::from_nanos(now.as_nanos())
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use tun::checksum::Sum;
-
-    /// Of IPv6 to that port, its sum right.
-    fn datagram(port: u8, value: u8) -> Bytes {
-        let mut data = vec![0x60, 0, 0, 0, 0, 252, 17, 64];
-        data.extend([0xfd; 32]);
-        data.extend([1, 2, 3, port, 0, 252, 0, 0]);
-        data.extend([value; 244]);
-        let sum = Sum::default()
-            .with(&data[8..40])
-            .with_word(17)
-            .with_word(252);
-        let sum = sum.with(&data[40..]).checksum();
-        data[46..48].copy_from_slice(&sum);
-        data.into()
-    }
-
-    fn settled(cutter: &mut Cutter, now: Instant, is_backlogged: bool) -> Vec<Inner> {
-        let (mut arena, mut taken) = (Arena::new(), Vec::new());
-        cutter.settle(now, is_backlogged, 1_400, &mut arena, &mut |inner| {
-            taken.push(inner);
-        });
-        taken
-    }
-
-    #[test]
-    fn few_packets_leave_as_they_came_and_many_of_a_flow_as_one() {
-        for count in [MANY - 1, MANY] {
-            let mut cutter = Cutter::new();
-            (0..count).for_each(|i| cutter.push_single(datagram(4, i as u8)));
-            let taken = settled(&mut cutter, Instant::ZERO, false);
-            let pieces = taken.iter().filter(|inner| tun::pieces::is_piece(&inner.0));
-            let payload = 244 * count + 5 * taken.len();
-            match count < MANY {
-                true => assert_eq!((taken.len(), pieces.count()), (count, 0)),
-                false => {
-                    assert_eq!((taken.len(), pieces.count()), (2, 2));
-                    let bytes: usize = taken.iter().map(|inner| inner.0.len()).sum();
-                    assert_eq!(bytes, payload + 4 + 48, "one header");
-                    assert_eq!(taken[0].all_or_none(), Some(2));
-                    assert_eq!(
-                        inner::addresses(taken[1].headers()),
-                        inner::addresses(&datagram(4, 0))
-                    );
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn flows_that_take_turns_stay_apart() {
-        let mut cutter = Cutter::new();
-        (0..MANY).for_each(|i| cutter.push_single(datagram((i % 2) as u8, 7)));
-        let taken = settled(&mut cutter, Instant::ZERO, false);
-        let labels = [0, 1].map(|at| taken[at].1.as_ref().map(|whole| whole.label));
-        assert_eq!(taken.len(), 2);
-        assert!(labels[0].is_some() && labels[0] != labels[1]);
-    }
-
-    #[test]
-    fn while_others_wait_packets_are_held_for_a_time_and_up_to_a_number() {
-        let mut cutter = Cutter::new();
-        cutter.push_single(datagram(4, 1));
-        assert!(settled(&mut cutter, Instant::ZERO, true).is_empty());
-        let at = cutter.next_deadline().expect("it is held");
-        assert!(settled(&mut cutter, Instant::ZERO, true).is_empty());
-        assert_eq!(settled(&mut cutter, at, true).len(), 1);
-        assert_eq!(cutter.next_deadline(), None);
-        (0..MAX_WAITING).for_each(|i| cutter.push_single(datagram(4, i as u8)));
-        assert!(!settled(&mut cutter, at, true).is_empty());
-    }
-
-    #[test]
-    fn pieces_to_a_narrow_way_are_smaller_for_a_time() {
-        let mut cutter = Cutter::new();
-        let (_, to) = inner::addresses(&datagram(4, 1)).expect("an address");
-        let longest = |cutter: &mut Cutter, now: Instant| {
-            (0..MANY).for_each(|i| cutter.push_single(datagram(4, i as u8)));
-            let taken = settled(cutter, now, false);
-            taken.iter().map(|inner| inner.0.len()).max()
-        };
-        assert_eq!(longest(&mut cutter, Instant::ZERO), Some(1_400));
-        cutter.note_narrow(0, to, 1_280);
-        assert_eq!(longest(&mut cutter, Instant::ZERO), Some(1_280));
-        let later = Instant::ZERO + Duration::from_secs(NARROW_TIME);
-        assert_eq!(longest(&mut cutter, later), Some(1_400));
-    }
-}
+mod tests;

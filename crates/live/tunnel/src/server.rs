@@ -10,8 +10,9 @@ mod state;
 mod streams;
 
 use crate::arena::Arena;
-use crate::config::{ClientConfig, Config, Encryption, End};
+use crate::config::{ClientConfig, Config, Encryption, End, ServerConfig};
 use crate::error::TunnelError;
+use crate::flow::label;
 use crate::inner::{self, Inner};
 use crate::inside::Inside;
 use crate::limits;
@@ -28,6 +29,7 @@ use crate::udp::UdpSocket;
 use keys::random;
 use multipath::Tunnel;
 use multipath::auth::PreSharedKey;
+use multipath::class::Class;
 use multipath::packet::PathPriority;
 use multipath::provision::Builtin;
 use multipath::server::{self, ConnectionKey, Flow};
@@ -56,6 +58,21 @@ enum Socket {
         stream: Rc<RefCell<Stream>>,
         remote: SocketAddr,
     },
+}
+
+/// How the core takes a path of a client, over either family of IP.
+fn path_config(config: &Config, end: &ServerConfig, is_ipv6: bool) -> PathConfig {
+    let encryption = config.encryption;
+    let mtu = limits::link_mtu(config, is_ipv6);
+    PathConfig {
+        controller: limits::controller(&end.controller),
+        priority: PathPriority::from_bits(15),
+        packet_size: Bytes::new(limits::packet_size(mtu, is_ipv6, encryption) as u64),
+        lower_headers: Bytes::new(limits::lower_headers(is_ipv6, encryption) as u64),
+        mtu: limits::path_mtu(config, end.path_mtu),
+        around: Bytes::new(limits::overhead(encryption) as u64),
+        ..PathConfig::default()
+    }
 }
 
 /// A server.
@@ -105,21 +122,14 @@ pub(crate) struct Server {
 impl Server {
     /// Opens all sockets.
     pub(crate) fn new(config: Config, mtu: usize, poller: &Poller) -> Result<Self, TunnelError> {
-        let End::Server(end) = config.end.clone() else {
+        let End::Server(end) = &config.end.clone() else {
             return Err(TunnelError::system("a server", io::ErrorKind::InvalidInput));
         };
         let keys = Keys::load(&config)?;
         let core_config = server::ServerConfig {
             tunnel: limits::tunnel_config(&config, mtu),
-            path: PathConfig {
-                controller: limits::controller(&end.controller),
-                priority: PathPriority::from_bits(15),
-                packet_size: Bytes::new(limits::packet_size(mtu, false, config.encryption) as u64),
-                lower_headers: Bytes::new(limits::lower_headers(false, config.encryption) as u64),
-                mtu: limits::path_mtu(&config, end.path_mtu),
-                around: Bytes::new(limits::overhead(config.encryption) as u64),
-                ..PathConfig::default()
-            },
+            path: path_config(&config, end, false),
+            path_v6: Some(path_config(&config, end, true)),
             shared: keys.shared.clone(),
             connections: end.clients.len() * 4 + end.half_open,
             half_open: end.half_open,
@@ -203,9 +213,9 @@ impl Server {
         Some(self.last)
     }
 
-    /// The connection of the client to which a packet goes.
-    fn tunnel_to(&mut self, packet: &Inner) -> Option<&mut Tunnel<Inner>> {
-        let (_, address) = inner::addresses(packet.headers())?;
+    /// The connection of the client to which a packet with these headers goes.
+    fn tunnel_to(&mut self, headers: &[u8]) -> Option<&mut Tunnel<Inner>> {
+        let (_, address) = inner::addresses(headers)?;
         let client = self.client_of(address)?;
         self.core.tunnel(self.current[client]?)
     }
@@ -305,21 +315,29 @@ impl Outside for Server {
         }
     }
 
-    fn is_backlogged(&mut self) -> bool {
+    fn backlog(&mut self) -> usize {
         let key = self.current.get(self.last).copied().flatten();
         let tunnel = key.and_then(|key| self.core.tunnel(key));
-        tunnel.is_some_and(|tunnel| tunnel.is_backlogged())
+        tunnel.map_or(0, |tunnel| tunnel.unassigned())
     }
 
     fn has_room(&mut self, packet: &Inner, count: usize) -> bool {
-        let tunnel = self.tunnel_to(packet);
+        let tunnel = self.tunnel_to(packet.headers());
         tunnel.is_none_or(|tunnel| tunnel.has_room(count as u64))
     }
 
-    fn submit(&mut self, now: Instant, packet: Inner) {
-        match self.tunnel_to(&packet) {
+    fn class(&mut self, now: Instant, headers: &[u8], bytes: usize) -> Class {
+        let bytes = Bytes::new(bytes as u64);
+        match self.tunnel_to(headers) {
+            Some(tunnel) => tunnel.class(now, bytes, || label(headers)),
+            None => Class::Bulk,
+        }
+    }
+
+    fn submit(&mut self, now: Instant, packet: Inner, class: Class) {
+        match self.tunnel_to(packet.headers()) {
             // refused packets are counted by the tunnel
-            Some(tunnel) => drop(tunnel.send(now, narrow::clamped(packet, tunnel))),
+            Some(tunnel) => drop(tunnel.send_as(now, narrow::clamped(packet, tunnel), class)),
             None => self.unroutable += 1,
         }
     }

@@ -4,7 +4,7 @@ use crate::comparison::compared;
 use crate::table::{Column, Table};
 use crate::text::number;
 use crate::{Report, Variant};
-use scenario::Compared;
+use scenario::{Compared, FlowSummary};
 
 /// Flows that have a line, in the file's order; more are in the tables.
 const MAX_FLOWS: usize = 8;
@@ -23,7 +23,58 @@ pub fn findings(report: &Report<'_>) -> Vec<[String; 3]> {
         .collect()
 }
 
-/// The same as a table.
+/// [`findings`], and where there are none because there is one variant or the seeds differ, what was measured: of each
+/// flow its goodput and its delays. What stands beside a result in a list of results.
+pub fn sentences(report: &Report<'_>) -> Vec<[String; 3]> {
+    let found = findings(report);
+    if !found.is_empty() {
+        return found;
+    }
+    let variants = report.variants.iter().take(MAX_VARIANTS);
+    variants.flat_map(measured_rows).collect()
+}
+
+/// The lines of a variant by itself.
+fn measured_rows(variant: &Variant<'_>) -> Vec<[String; 3]> {
+    let flows = variant.summary.flows.iter().take(MAX_FLOWS);
+    let line = |flow: &FlowSummary| [variant.label.clone(), flow.name.clone(), measured(flow)];
+    let mut rows: Vec<_> = flows.map(line).collect();
+    rows.extend(left_out(variant));
+    let used = number(100.0 * variant.summary.link.utilisation);
+    let used = format!("{used} % used");
+    rows.push([variant.label.clone(), "bottleneck".to_owned(), used]);
+    rows
+}
+
+/// A flow by itself: goodput, then times.
+fn measured(flow: &FlowSummary) -> String {
+    let mut parts = vec![format!("{} Mbit/s", rounded(flow.goodput_bps.mean / 1e6))];
+    let mut add = |name: &str, value: f64, unit| {
+        parts.push(format!("{name} {} {unit}", rounded(value)));
+    };
+    if let Some(time) = flow.completion_s {
+        add("done", time.mean, "s");
+    }
+    if flow.load_time_ms.samples > 0.0 {
+        add("loads in", flow.load_time_ms.mean, "ms");
+    }
+    if flow.rtt_ms.samples > 0.0 {
+        add("RTT", flow.rtt_ms.mean, "ms");
+        add("p95", flow.rtt_ms.p95, "ms");
+    } else if flow.owd_ms.samples > 0.0 {
+        add("one-way delay", flow.owd_ms.mean, "ms");
+    }
+    parts.join(", ")
+}
+
+/// Of many flows, how many have no line.
+fn left_out(variant: &Variant<'_>) -> Option<[String; 3]> {
+    let more = variant.summary.flows.len().saturating_sub(MAX_FLOWS);
+    let text = format!("{more} more flows: in the tables below");
+    (more > 0).then(|| [variant.label.clone(), String::new(), text])
+}
+
+/// [`findings`] as a table.
 pub(crate) fn findings_table(report: &Report<'_>) -> Table {
     let variants = report.variants.as_slice();
     let rows = findings(report);
@@ -62,11 +113,7 @@ fn rows(compared: &[Compared], base: &Variant<'_>, variant: &Variant<'_>) -> Vec
             (!found.is_empty()).then(|| [label(), flow.name.clone(), found])
         })
         .collect();
-    let left_out = variant.summary.flows.len().saturating_sub(MAX_FLOWS);
-    if left_out > 0 {
-        let more = format!("{left_out} more flows: in the tables below");
-        rows.push([label(), String::new(), more]);
-    }
+    rows.extend(left_out(variant));
     let used = |of: &Variant<'_>| 100.0 * of.summary.link.utilisation;
     let used = format!("{} -> {} % used", number(used(base)), number(used(variant)));
     rows.push([label(), "bottleneck".to_owned(), used]);
@@ -119,6 +166,10 @@ mod tests {
     use scenario::RunResult;
 
     fn table(variants: &[(&str, &[RunResult])]) -> Table {
+        of_report(variants, findings_table)
+    }
+
+    fn of_report<T>(variants: &[(&str, &[RunResult])], of_it: impl Fn(&Report<'_>) -> T) -> T {
         let summaries: Vec<_> = variants.iter().map(|(_, runs)| summary(runs)).collect();
         let of = |((label, runs), summary)| Variant {
             label: str::to_owned(label),
@@ -131,7 +182,7 @@ mod tests {
             .zip(&summaries)
             .map(of)
             .collect();
-        findings_table(&Report {
+        of_it(&Report {
             title: "t",
             description: "",
             world: "sim",
@@ -176,6 +227,39 @@ mod tests {
         assert!(table(&[("", &base)]).rows.is_empty());
         let other = [run(2, 10.0, 10)];
         assert!(table(&[("a", &base), ("b", &other)]).rows.is_empty());
+    }
+
+    #[test]
+    fn what_cannot_be_compared_has_what_was_measured() {
+        let base = [run(1, 10.0, 10)];
+        let alone = of_report(&[("", &base)], sentences);
+        let goodput = base[0].flows[0].goodput.as_bps() as f64 / 1e6;
+        let goodput = rounded(goodput);
+        assert_eq!(
+            alone,
+            [
+                [
+                    "",
+                    "cubic",
+                    &format!("{goodput} Mbit/s, done 4.16 s, RTT 19.0 ms, p95 41.0 ms")
+                ],
+                [
+                    "",
+                    "bbr",
+                    &format!("{goodput} Mbit/s, done 4.16 s, RTT 19.0 ms, p95 41.0 ms")
+                ],
+                ["", "bottleneck", "97.40 % used"],
+            ]
+        );
+        let compared: [(&str, &[RunResult]); 2] = [("a", &base), ("b", &base)];
+        assert_eq!(
+            of_report(&compared, sentences),
+            of_report(&compared, findings)
+        );
+        let other = [run(2, 10.0, 10)];
+        let apart = of_report(&[("a", &base), ("b", &other)], sentences);
+        let names: Vec<_> = apart.iter().map(|row| row[0].as_str()).collect();
+        assert_eq!(names, ["a", "a", "a", "b", "b", "b"]);
     }
 
     #[test]

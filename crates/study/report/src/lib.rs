@@ -27,7 +27,7 @@ mod terminal;
 mod text;
 
 pub use comparison::comparison_table;
-pub use findings::findings;
+pub use findings::{findings, sentences};
 pub use headline::headline_tables;
 pub use html::{figures_json, html};
 pub use table::{Column, Table};

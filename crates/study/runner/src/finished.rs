@@ -3,7 +3,8 @@
 use crate::{Error, OutputFolder, Setting, VERSION};
 use report::{Report, Variant};
 use scenario::{
-    Labelled, Manifest, ManifestPoint, OutputError, Point, ResultFolder, RunResult, Summary, World,
+    Labelled, Manifest, ManifestFinding, ManifestPoint, OutputError, Point, ResultFolder,
+    RunResult, Summary, World,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -172,6 +173,12 @@ pub fn write(
     let points = finished
         .iter()
         .map(|f| ManifestPoint::of(&f.point, f.label.clone(), &f.runs));
+    let found = report::sentences(&report).into_iter();
+    let found = found.map(|[variant, flow, text]| ManifestFinding {
+        variant,
+        flow,
+        text,
+    });
     let manifest = Manifest {
         scenario: report.title,
         file: origin.file.display().to_string(),
@@ -179,6 +186,7 @@ pub fn write(
         version: VERSION,
         command: origin.command,
         points: points.collect(),
+        findings: found.collect(),
     };
     let labelled: Vec<Labelled<'_>> = finished.iter().map(Finished::labelled).collect();
     let page = report::html(&Report {

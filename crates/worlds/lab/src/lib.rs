@@ -8,6 +8,8 @@
 //!              measure: what the packets show       reports: radio reports on a Unix socket
 //! ```
 //!
+//! Of several cells there is an edge at each site, between which split connections move.
+//!
 //! [`run()`] takes what the simulator takes, a [`scenario::Experiment`] and a seed, and gives the same
 //! [`scenario::RunResult`]. Connections are the kernel's; the wires, the cell, the applications'
 //! timing and the meters are the simulator's own (crates `ran` and `network`).
@@ -16,6 +18,7 @@
 //! outside of its own namespaces, and it leaves nothing behind.
 
 mod cdbe;
+mod check;
 mod child;
 mod cleanup;
 mod clock;
@@ -35,15 +38,17 @@ mod radio;
 mod reports;
 mod run;
 mod shell;
+mod sites;
 mod sys;
 mod topology;
 mod traffic;
 mod tun;
 mod tunnel;
 
+pub use check::check;
 pub use error::Error;
 pub use fit::{Fitted, MAX_DATAGRAMS, MAX_RATE, fit, scaled};
-pub use run::{Options, check, is_running, run};
+pub use run::{Options, is_running, run};
 pub use shell::{
     Host, Place, Programs, ShellOutcome, ShellSession, check_shell, content_path, occupy, shell,
 };

@@ -1,8 +1,8 @@
 //! MELD in the kernel of the servers: the programs, and the reports to them.
 
+use crate::Error;
 use crate::fit::kernel_name;
 use crate::traffic::Losses;
-use crate::{Error, names};
 use cc::RadioState;
 use cc::meld::{Config, Culprit, Reason, Variant};
 use kernel_cc::meld::Meld;
@@ -98,9 +98,11 @@ impl Programs {
         arrived_at: Instant,
     ) -> io::Result<()> {
         for (_, _, meld) in &mut self.loaded {
-            for (index, ue) in report.ues.iter().enumerate() {
+            // those that the cell serves
+            for ue in &report.ues {
+                let Some(address) = ue.ip else { continue };
                 let state = RadioState::of(report, ue, made_at);
-                meld.update(names::ue_address(index).into(), arrived_at, &state)?;
+                meld.update(address, arrived_at, &state)?;
             }
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use crate::{label, names};
 use queue::{Ecn, Packet as QueuePacket};
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use units::{Bytes, Duration};
 
 /// TCP (RFC 791, assigned numbers).
@@ -102,6 +102,30 @@ impl Address {
             address.flow = names::flow_of(server_port);
         }
         address
+    }
+}
+
+/// A TCP connection of a UE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Connection {
+    /// The UE's end.
+    pub(crate) client: SocketAddrV4,
+    /// The other end.
+    pub(crate) server: SocketAddrV4,
+}
+
+impl Connection {
+    /// That of a packet; none if it carries no TCP, or is none of a UE's.
+    pub(crate) fn of(data: &[u8]) -> Option<Self> {
+        let header = Ipv4::read(data).filter(|ip| ip.protocol == TCP && !ip.is_later_fragment)?;
+        let source = SocketAddrV4::new(header.source, u16_at(data, header.length)?);
+        let destination = SocketAddrV4::new(header.destination, u16_at(data, header.length + 2)?);
+        let is_up = names::ue_of(header.source).is_some();
+        let (client, server) = match is_up {
+            true => (source, destination),
+            false => (destination, source),
+        };
+        (is_up || names::ue_of(header.destination).is_some()).then_some(Self { client, server })
     }
 }
 
@@ -307,6 +331,7 @@ pub(crate) mod tests {
             }
             let _ = Address::of(&data);
             let _ = udp_payload(&data);
+            let _ = Connection::of(&data);
             if let Some(tcp) = TcpSegment::read(&data) {
                 let _ = tcp.sack_blocks().count();
             }

@@ -1,10 +1,13 @@
-//! The proxy at the edge: `brimful pep`, as an operator would run it.
+//! The proxy at the edge, or one at the edge of each site: `brimful pep`, as an operator would run it. Where there are
+//! several, each hands the connections of users over to the one whose cell reports name them.
 
 use crate::Error;
 use crate::child::Daemon;
 use crate::cleanup::Folder;
 use crate::names::{RAN_DEVICE, UE_PREFIX, WAN_DEVICE};
 use crate::namespace::Namespace;
+use crate::radio::hook;
+use crate::sites::Sites;
 use edge::marker::{Counts, MarkerConfig, Verdict};
 use edge::{Actuator, EdgeConfig};
 use scenario::{AccessSpec, Experiment, FlowSpec, PepMode, PepSpec, Transport, WindowControl};
@@ -16,8 +19,26 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// Its admin socket, in the lab's folder.
-const SOCKET: &str = "pep.sock";
+/// A file of a site's proxy in the lab's folder: `pep.sock`, at the second site `pep-2.sock`.
+fn file(site: usize, ending: &str) -> String {
+    match site {
+        0 => format!("pep.{ending}"),
+        site => format!("pep-{}.{ending}", site + 1),
+    }
+}
+
+/// Where a proxy is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place<'a> {
+    /// Its site.
+    pub(crate) site: usize,
+    /// All sites.
+    pub(crate) sites: &'a Sites,
+    /// Its host.
+    pub(crate) edge: &'a Namespace,
+    /// The lab's.
+    pub(crate) folder: &'a Folder,
+}
 
 /// That the lab can run this proxy.
 ///
@@ -59,23 +80,51 @@ pub(crate) fn is_needed(pep: &PepSpec) -> bool {
     pep.mode != PepMode::None || acts_on_unsplit(pep)
 }
 
-/// Starts the proxy at the edge, and waits until it is ready.
+/// Starts a proxy at its edge, and waits until it is ready.
 pub(crate) fn start(
     pep: &PepSpec,
-    edge: &Namespace,
-    folder: &Folder,
+    place: &Place<'_>,
     program: &Path,
     record: Option<&Path>,
 ) -> Result<Daemon, Error> {
-    let config = folder.path().join("pep.toml");
-    let admin = folder.path().join(SOCKET);
+    let Place {
+        site, edge, folder, ..
+    } = *place;
+    let config = folder.path().join(file(site, "toml"));
+    let admin = folder.path().join(file(site, "sock"));
     let failed = |path: &Path| Error::system(format!("write {}", path.display()));
-    fs::write(&config, configuration(pep, folder.path(), record)).map_err(failed(&config))?;
+    let text = configuration(pep, (folder.path(), site), record)
+        + &handover(folder.path(), (site, place.sites));
+    fs::write(&config, text).map_err(failed(&config))?;
     let mut command = Command::new(program);
     command.arg("pep").arg("--config").arg(&config);
-    Daemon::start("brimful pep", command, edge, folder, "pep.log", |_| {
+    let log = file(site, "log");
+    Daemon::start("brimful pep", command, edge, folder, &log, |_| {
         answers(&admin)
     })
+}
+
+/// How connections move between the proxies of all sites, if there are several.
+fn handover(folder: &Path, (site, sites): (usize, &Sites)) -> String {
+    if sites.count() == 1 {
+        return String::new();
+    }
+    let at = |site: usize| format!("unix:{}/handover-{}.sock", folder.display(), site + 1);
+    let mut text = format!(
+        "[handover]\nlisten = \"{}\"\nroute-hook = \"{}\"\n",
+        at(site),
+        hook(folder, site).display()
+    );
+    for (other, cells) in sites.others(site) {
+        let cells: Vec<String> = cells.iter().map(|cell| format!("\"{}\"", cell.0)).collect();
+        text += &format!(
+            "[[handover.peer]]\nname = \"site-{}\"\naddress = \"{}\"\ncells = [{}]\n",
+            other + 1,
+            at(other),
+            cells.join(", ")
+        );
+    }
+    text
 }
 
 /// Whether the proxy is queried at its admin socket and answers: then connections are intercepted.
@@ -96,11 +145,18 @@ fn status(admin: &Path) -> Option<Value> {
     serde_json::from_str(&ask().ok()?).ok()
 }
 
-/// What became of packets that are not split, if they are marked.
-pub(crate) fn unsplit(pep: &PepSpec, folder: &Folder) -> Option<Counts> {
+/// What became of packets that are not split, if they are marked, at all sites.
+pub(crate) fn unsplit(pep: &PepSpec, folder: &Folder, sites: usize) -> Option<Counts> {
     pep.unsplit?;
-    let status = status(&folder.path().join(SOCKET))?;
-    Some(counts(&status["control"]["unsplit"]["packets"]))
+    let mut all = Counts::default();
+    for site in 0..sites {
+        let status = status(&folder.path().join(file(site, "sock")))?;
+        let here = counts(&status["control"]["unsplit"]["packets"]);
+        for verdict in Verdict::ALL {
+            all.add(verdict, here.of(verdict));
+        }
+    }
+    Some(all)
 }
 
 fn counts(packets: &Value) -> Counts {
@@ -112,8 +168,8 @@ fn counts(packets: &Value) -> Counts {
 }
 
 /// What `brimful pep` is reported.
-fn configuration(pep: &PepSpec, folder: &Path, record: Option<&Path>) -> String {
-    let folder_name = folder.display();
+fn configuration(pep: &PepSpec, (folder, site): (&Path, usize), record: Option<&Path>) -> String {
+    let (folder_name, socket) = (folder.display(), file(site, "sock"));
     let ways = match &pep.mode {
         PepMode::None => format!("ran-interface = \"{RAN_DEVICE}\"\n[split]\nenabled = false\n"),
         PepMode::Split | PepMode::Rapid(_) => format!(
@@ -157,7 +213,7 @@ fn configuration(pep: &PepSpec, folder: &Path, record: Option<&Path>) -> String 
     };
     format!(
         "{ways}[reports]\nsource = \"unix:{folder_name}/radio.sock\"\n{max_age}\
-         [admin]\nsocket = \"{folder_name}/{SOCKET}\"\n\
+         [admin]\nsocket = \"{folder_name}/{socket}\"\n\
          [metrics]\nlisten = \"127.0.0.1:9464\"\n{decided}{unsplit}{record}"
     )
 }
@@ -214,6 +270,19 @@ mod tests {
             assert!(text.contains(&line), "{line} in {text}");
         }
         assert!(text.starts_with("[unsplit]\nmode = \"mark\"\nrate-fraction = 1\n"));
+    }
+
+    #[test]
+    fn proxies_of_several_sites_have_each_other_as_peers() {
+        let text = handover(Path::new("/lab"), (1, &Sites::of_two()));
+        let expected = "[handover]\nlisten = \"unix:/lab/handover-2.sock\"\nroute-hook = \"/lab/route-2.sh\"\n\
+             [[handover.peer]]\nname = \"site-1\"\naddress = \"unix:/lab/handover-1.sock\"\ncells = [\"1\"]\n";
+        assert_eq!(text, expected);
+        assert_eq!(
+            ["sock", "log"].map(|it| file(0, it)),
+            ["pep.sock", "pep.log"]
+        );
+        assert_eq!(file(1, "sock"), "pep-2.sock");
     }
 
     #[test]

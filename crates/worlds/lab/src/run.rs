@@ -1,25 +1,22 @@
 //! A run of an experiment in real time.
 
 use crate::cdbe;
+use crate::check::{check, has_ecn, route_options};
 use crate::child::Daemon;
 use crate::cleanup::{self, Folder};
 use crate::clock::Clock;
-use crate::fit::{Fitted, fit};
 use crate::meld::Programs;
-use crate::namespace::Namespace;
 use crate::pep;
 use crate::quic;
-use crate::radio::{Network, Outcome, Plan, Radio};
+use crate::radio::{Hook, Network, Outcome, Plan, Radio, Steering};
 use crate::reports::{Listeners, Readers};
-use crate::topology::{self, Devices, Hosts, RouteOptions};
+use crate::sites::Sites;
+use crate::topology::{self, Devices, Hosts};
 use crate::traffic::{self, SenderStates, Shared};
 use crate::tunnel::{self, Tunnel};
 use crate::{Error, reports};
 use kernel_cc::cdbe::Attached;
-use recovery::Validation;
-use scenario::{
-    Carrier, EcnSpec, Experiment, FlowSpec, Observers, PepMode, RunResult, Transport, TunnelSpec,
-};
+use scenario::{Experiment, FlowSpec, Observers, PepMode, RunResult, Transport};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -55,6 +52,7 @@ pub struct Options {
 /// What the lab cannot do (before anything runs), or what the kernel refused.
 pub fn run(experiment: &Experiment, seed: u64, options: &Options) -> Result<RunResult, Error> {
     let fitted = check(experiment, options.scale)?;
+    check_record(experiment, options)?;
     let experiment = &*fitted.experiment.drawn(seed);
     let mut lab = Lab::build(experiment, options, None)?;
     let mut radio = lab.radio(experiment, seed, options, Purpose::Measure)?;
@@ -73,7 +71,7 @@ pub fn run(experiment: &Experiment, seed: u64, options: &Options) -> Result<RunR
     // while the devices are there: without them carriers end, and what they counted with them
     let tunnel = experiment.tunnel.as_ref();
     let tunnel = tunnel.and_then(|spec| tunnel::result(spec, &lab.folder));
-    let unsplit = pep::unsplit(&experiment.pep, &lab.folder);
+    let unsplit = pep::unsplit(&experiment.pep, &lab.folder, lab.sites.count());
     lab.end();
     proxy?;
     if options.stop.load(Ordering::Relaxed) {
@@ -90,129 +88,25 @@ pub fn run(experiment: &Experiment, seed: u64, options: &Options) -> Result<RunR
     Ok(result)
 }
 
-/// The experiment as the lab runs it here, divided by `scale` if that is given.
-///
-/// # Errors
-/// The first thing that the lab cannot do.
-pub fn check(experiment: &Experiment, scale: Option<NonZeroU32>) -> Result<Fitted, Error> {
-    let available = check_network(experiment)?;
-    let fitted = fit(experiment, scale, &available);
-    for flow in &fitted.experiment.flows {
-        traffic::check_flow(flow, &available)?;
-    }
-    pep::check_flows(&fitted.experiment)?;
-    cdbe::check(&fitted.experiment)?;
-    route_options(&fitted.experiment)?;
-    check_validation(&fitted.experiment)?;
-    Ok(fitted)
-}
-
-/// That the lab can make the network, the cell and the proxy of an experiment, whatever its flows.
-/// Returns the kernel's congestion controls.
-pub(crate) fn check_network(experiment: &Experiment) -> Result<String, Error> {
-    network::check(experiment)?;
-    check_cells(experiment)?;
-    if !rustix::process::geteuid().is_root() {
-        return Err(Error::NeedsRoot);
-    }
-    network::path_delay(&experiment.path, network::first_rtt(experiment))?;
-    pep::check(&experiment.pep, &experiment.access)?;
-    let available = Namespace::create()?.get("net/ipv4/tcp_available_congestion_control")?;
-    tunnel::check(experiment, &available)?;
-    Ok(available)
-}
-
-/// That there is one cell at most.
-fn check_cells(experiment: &Experiment) -> Result<(), Error> {
-    match &experiment.cells {
-        None => Ok(()),
-        Some(cells) => Err(Error::Unsupported {
-            what: format!("a scenario of {} cells", cells.cells.len()),
-            why: "users move between cells in the simulator only: take --world sim, or one [cell]"
+/// That one proxy is recorded at most.
+fn check_record(experiment: &Experiment, options: &Options) -> Result<(), Error> {
+    match (&options.record, Sites::of(experiment).count()) {
+        (None, _) | (Some(_), 1) => Ok(()),
+        (Some(_), sites) => Err(Error::Unsupported {
+            what: format!("--record with cells of {sites} sites"),
+            why: "in the lab each site has a proxy: record the simulator's one (--world sim)"
                 .to_owned(),
         }),
     }
 }
 
-/// That windows are validated as the experiment requires: the kernel's TCP has RFC 2861 alone, quinn nothing.
-fn check_validation(experiment: &Experiment) -> Result<(), Error> {
-    let unsupported = |of: String, validation: Validation, why: &str| Error::Unsupported {
-        what: format!("{of} with window-validation = \"{validation}\""),
-        why: format!("{why}, or take --world sim"),
-    };
-    for flow in &experiment.flows {
-        let (validation, of) = (flow.tcp.validation, format!("flow {:?}", flow.name));
-        let is_kernel = flow.transport == Transport::Tcp;
-        if is_kernel && validation == Validation::Rfc7661 {
-            let why = "the kernel validates windows by RFC 2861; take that";
-            return Err(unsupported(of, validation, why));
-        } else if flow.transport == Transport::Quic && validation != Validation::Off {
-            let why = "quinn validates no windows; set it to \"off\"";
-            return Err(unsupported(of, validation, why));
-        }
-    }
-    let tunnel = experiment.tunnel.as_ref();
-    let is_over_tcp = |spec: &&TunnelSpec| {
-        let mut paths = spec.paths.iter();
-        spec.connection.window_validation == Validation::Rfc7661
-            && paths.any(|path| path.carrier == Carrier::Stream)
-    };
-    match tunnel.filter(is_over_tcp) {
-        None => Ok(()),
-        Some(spec) => Err(unsupported(
-            "a tunnel over TCP".to_owned(),
-            spec.connection.window_validation,
-            "the kernel validates windows by RFC 2861; take that",
-        )),
-    }
-}
-
-/// The routes' options, which all TCP flows share.
-fn route_options(experiment: &Experiment) -> Result<RouteOptions, Error> {
-    let mut common: Option<RouteOptions> = None;
-    let tcp = experiment
-        .flows
-        .iter()
-        .filter(|flow| flow.transport == Transport::Tcp);
-    for flow in tcp {
-        let own = RouteOptions {
-            initial_window: flow.tcp.initial_window,
-            quick_ack: !flow.tcp.delayed_ack,
-            has_ecn: false,
-        };
-        if common.is_some_and(|common| common != own) {
-            return Err(Error::Unsupported {
-                what: format!("flow {:?}", flow.name),
-                why: "in the lab all flows have the same tcp.initial-window and tcp.delayed-ack: \
-                      the kernel keeps them with the route"
-                    .to_owned(),
-            });
-        }
-        common = Some(own);
-    }
-    let common = common.unwrap_or(RouteOptions {
-        initial_window: 10,
-        quick_ack: false,
-        has_ecn: false,
-    });
-    Ok(RouteOptions {
-        has_ecn: has_ecn(experiment),
-        ..common
-    })
-}
-
-/// Whether any TCP flow requests ECN.
-fn has_ecn(experiment: &Experiment) -> bool {
-    let mut flows = experiment.flows.iter();
-    flows.any(|flow| flow.transport == Transport::Tcp && flow.ecn != EcnSpec::Off)
-}
-
-/// ECN of the proxy's host, as of the simulator's proxy: it requests it of servers. Towards UEs the daemon agrees to
+/// ECN of the proxies' hosts, as of the simulator's proxy: it requests it of servers. Towards UEs the daemon agrees to
 /// none where windows follow decisions and no mark.
-fn prepare_edge(experiment: &Experiment, hosts: &Hosts) -> Result<(), Error> {
+fn prepare_edges(experiment: &Experiment, hosts: &Hosts) -> Result<(), Error> {
     match experiment.pep.mode {
         PepMode::Split | PepMode::Rapid(_) if has_ecn(experiment) => {
-            hosts.edge.set("net/ipv4/tcp_ecn", "1")
+            let mut edges = hosts.edges.iter();
+            edges.try_for_each(|edge| edge.set("net/ipv4/tcp_ecn", "1"))
         }
         _ => Ok(()),
     }
@@ -241,7 +135,11 @@ pub(crate) struct Lab {
     cdbe: Option<Arc<Attached>>,
     devices: Option<Devices>,
     listeners: Option<Listeners>,
-    proxy: Option<Daemon>,
+    /// Which cells are where; each site has an edge, and a proxy if there is one.
+    sites: Sites,
+    proxies: Vec<Daemon>,
+    /// Of the proxies, if there are several.
+    hooks: Vec<Hook>,
     /// Both ends of the tunnel, if there is one.
     tunnel: Option<Tunnel>,
     /// The servers of QUIC flows.
@@ -274,7 +172,7 @@ impl Drop for Presence {
 }
 
 impl Lab {
-    /// Hosts, and the proxy if there is one.
+    /// Hosts, and the proxies if there are any.
     ///
     /// `files` is the folder that the servers of QUIC flows have for HTTP/3.
     pub(crate) fn build(
@@ -283,23 +181,39 @@ impl Lab {
         files: Option<&Path>,
     ) -> Result<Self, Error> {
         let presence = Presence::begin();
+        let sites = Sites::of(experiment);
         let (hosts, devices) = topology::build(
             experiment.ues.len(),
+            sites.count(),
             tunnel::paths(experiment),
             route_options(experiment)?,
         )?;
-        prepare_edge(experiment, &hosts)?;
+        prepare_edges(experiment, &hosts)?;
         let folder = Folder::create(&hosts)?;
         let listeners = Listeners::new(experiment, &folder)?;
-        let proxy = match pep::is_needed(&experiment.pep) {
-            false => None,
-            true => Some(pep::start(
-                &experiment.pep,
-                &hosts.edge,
-                &folder,
-                &options.program,
-                options.record.as_deref(),
-            )?),
+        let hooks = match sites.count() {
+            1 => Vec::new(),
+            count => {
+                let made = (0..count).map(|site| Hook::create(folder.path(), site));
+                made.collect::<Result<_, _>>()?
+            }
+        };
+        let proxies = match pep::is_needed(&experiment.pep) {
+            false => Vec::new(),
+            true => {
+                let record = options.record.as_deref();
+                let edges = hosts.edges.iter().enumerate();
+                let started = edges.map(|(site, edge)| {
+                    let place = pep::Place {
+                        site,
+                        sites: &sites,
+                        edge,
+                        folder: &folder,
+                    };
+                    pep::start(&experiment.pep, &place, &options.program, record)
+                });
+                started.collect::<Result<_, _>>()?
+            }
         };
         let tunnel = match &experiment.tunnel {
             None => None,
@@ -331,7 +245,9 @@ impl Lab {
             quic,
             devices: Some(devices),
             listeners: Some(listeners),
-            proxy,
+            sites,
+            proxies,
+            hooks,
             tunnel,
             _presence: presence,
         })
@@ -405,7 +321,8 @@ impl Lab {
             },
         };
         let (_, events) = channel();
-        let mut network = Network::new(experiment, seed)?;
+        let steering = Steering::new(self.sites.clone());
+        let mut network = Network::new(experiment, seed, steering)?;
         if !is_shell {
             network
                 .series
@@ -415,6 +332,7 @@ impl Lab {
             clock: self.clock,
             network,
             devices,
+            hooks: core::mem::take(&mut self.hooks),
             plan,
             events,
             reports: sinks,
@@ -445,12 +363,12 @@ impl Lab {
         Ok(())
     }
 
-    /// That the proxy and the tunnel, if there is one, and the servers of QUIC still run.
+    /// That the proxies and the tunnel, if there is one, and the servers of QUIC still run.
     ///
     /// # Errors
     /// What it printed as it ended.
     pub(crate) fn check_proxy(&mut self) -> Result<(), Error> {
-        let mut daemons = self.proxy.iter_mut().chain(&mut self.quic);
+        let mut daemons = self.proxies.iter_mut().chain(&mut self.quic);
         daemons.try_for_each(Daemon::check)?;
         self.tunnel.as_mut().map_or(Ok(()), Tunnel::check)
     }
@@ -468,7 +386,7 @@ impl Lab {
 impl Drop for Lab {
     fn drop(&mut self) {
         self.end();
-        self.proxy = None;
+        self.proxies.clear();
         self.tunnel = None;
         self.quic.clear();
         cleanup::end_programs(&self.hosts.inodes());

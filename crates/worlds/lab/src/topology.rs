@@ -15,6 +15,8 @@
 //!     eth0 . . . . . wan0   path0 . . . . . path0    lan0 . . . radio0
 //!                           path1 . . . . . path1
 //! ```
+//!
+//! Where cells are of several sites and connections are split, there is an edge at each, all alike.
 
 use crate::Error;
 use crate::names::{
@@ -40,8 +42,8 @@ pub(crate) const ECN_MARK: i32 = 46;
 pub(crate) struct Hosts {
     /// All servers.
     pub(crate) servers: Namespace,
-    /// The edge, where a proxy would be.
-    pub(crate) edge: Namespace,
+    /// The edges, where proxies would be: one, or that of each site.
+    pub(crate) edges: Vec<Namespace>,
     /// The UEs, in the scenario's order.
     pub(crate) ues: Vec<Namespace>,
     /// The other end of the tunnel, if there is one.
@@ -49,10 +51,15 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
+    /// The only edge, or the first.
+    pub(crate) fn edge(&self) -> &Namespace {
+        &self.edges[0]
+    }
+
     /// Numbers by which the kernel identifies their namespaces.
     pub(crate) fn inodes(&self) -> BTreeSet<u64> {
-        let all = [&self.servers, &self.edge].into_iter().chain(&self.ues);
-        let all = all.chain(&self.gateway);
+        let all = [&self.servers].into_iter().chain(&self.edges);
+        let all = all.chain(&self.ues).chain(&self.gateway);
         all.filter_map(|host| host.inode().ok()).collect()
     }
 }
@@ -62,9 +69,9 @@ impl Hosts {
 pub(crate) struct Devices {
     /// The servers'.
     pub(crate) server: Tun,
-    /// The edge's towards the servers.
-    pub(crate) wan: Tun,
-    /// The edge's towards the UEs; with a tunnel its ends of the paths.
+    /// The edges' towards the servers.
+    pub(crate) wan: Vec<Tun>,
+    /// The edges' towards the UEs; with a tunnel the one edge's ends of the paths.
     pub(crate) ran: Vec<Tun>,
     /// The UEs', in the scenario's order.
     pub(crate) ues: Vec<Tun>,
@@ -99,9 +106,11 @@ impl RouteOptions {
     }
 }
 
-/// Makes the hosts and their interfaces; with a tunnel of so many paths, unless that is 0.
+/// Makes the hosts and their interfaces, with the edges of so many sites; with a tunnel of so many paths, unless that
+/// is 0.
 pub(crate) fn build(
     ues: usize,
+    sites: usize,
     paths: usize,
     options: RouteOptions,
 ) -> Result<(Hosts, Devices), Error> {
@@ -113,14 +122,20 @@ pub(crate) fn build(
     }
     let route = options.text();
     let (servers, server) = host(SERVER_DEVICE, &SERVER_ADDRESS.to_string(), &route)?;
-    let (edge, wan, ran) = edge(&route, paths)?;
+    let (mut edges, mut wan, mut ran) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..sites {
+        let (host, towards_servers, towards_ues) = edge(&route, paths)?;
+        edges.push(host);
+        wan.push(towards_servers);
+        ran.extend(towards_ues);
+    }
     let (gateway, gateway_devices) = match paths {
         0 => (None, None),
         _ => Some(gateway(paths)?).unzip(),
     };
     let mut hosts = Hosts {
         servers,
-        edge,
+        edges,
         ues: Vec::with_capacity(ues),
         gateway,
     };

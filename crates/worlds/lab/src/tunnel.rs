@@ -130,7 +130,7 @@ impl Tunnel {
         };
         if spec.paths[0].carrier == Carrier::Stream {
             let cc = kernel_name(&spec.paths[0].cc);
-            for host in [&hosts.edge, gateway] {
+            for host in hosts.edges.iter().chain([gateway]) {
                 host.set("net/ipv4/tcp_congestion_control", cc)?;
             }
         }
@@ -149,7 +149,7 @@ impl Tunnel {
         let edge = daemon(
             "server",
             &server(spec, folder),
-            &hosts.edge,
+            hosts.edge(),
             folder,
             program,
         )?;

@@ -62,7 +62,7 @@ pub use mobility::FailureKind;
 pub use moving::{MovingSpec, Placement, UplinkRadio};
 pub use multipath::tunnel::Carrier;
 pub use observer::{Observer, Observers};
-pub use output::{Manifest, ManifestPoint, OutputError, ResultFolder};
+pub use output::{Manifest, ManifestFinding, ManifestPoint, OutputError, ResultFolder};
 #[cfg(feature = "parquet")]
 pub use output::{application_table, decision_table, flow_table, queue_table, sample_table};
 pub use plan::{Bundle, Plan};

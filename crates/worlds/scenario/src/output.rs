@@ -95,6 +95,19 @@ pub struct Manifest<'a> {
     pub command: &'a [String],
     /// What was run.
     pub points: Vec<ManifestPoint<'a>>,
+    /// What was found, in sentences.
+    pub findings: Vec<ManifestFinding>,
+}
+
+/// A sentence on a flow of a point.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ManifestFinding {
+    /// Label of the point.
+    pub variant: String,
+    /// Name of the flow, or `bottleneck`; empty of several flows.
+    pub flow: String,
+    /// What was found of it.
+    pub text: String,
 }
 
 /// A point of a sweep, or a variant of a comparison.

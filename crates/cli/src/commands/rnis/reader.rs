@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How reading ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum End {
+pub(crate) enum End {
     /// By Ctrl-C, or because the time was over.
     Requested,
     /// The other side closed the socket.
@@ -23,15 +23,15 @@ pub(super) enum End {
 
 /// What reading came to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Followed {
-    pub(super) end: End,
+pub(crate) struct Followed {
+    pub(crate) end: End,
     /// Lines that were no radio reports.
-    pub(super) refused: u64,
+    pub(crate) refused: u64,
 }
 
 /// What is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Content {
+pub(crate) enum Content {
     /// Reports.
     Reports,
     /// Reports and events.
@@ -40,7 +40,7 @@ pub(super) enum Content {
 
 /// Hands every report of a socket to `take`, with its line and whether more waits already, until
 /// Ctrl-C, SIGTERM, or the end of `time`. An event is a line without a report.
-pub(super) fn follow(
+pub(crate) fn follow(
     socket: &Path,
     time: Option<units::Duration>,
     content: Content,

@@ -196,3 +196,48 @@ fn a_recorder_names_what_is_missing() {
         assert_eq!(kept == "kept", !words.contains("half"), "{kept}");
     }
 }
+
+/// The same reports as a trace, which a scenario plays.
+#[test]
+fn a_recording_of_a_user_is_a_trace_that_is_played() {
+    let place = Place::new();
+    let reports = recording::reports(60);
+    let cell = UnixListener::bind(place.path("cell.sock")).expect("a socket");
+    let arguments = [
+        "trace",
+        "record",
+        "--socket",
+        "cell.sock",
+        "--out",
+        "drive.csv",
+    ];
+    let recorder = Daemon::start(&place, &arguments);
+    let (mut source, _) = cell.accept().expect("the recorder connects");
+    for report in &reports {
+        send(&mut source, report);
+    }
+    // the end of the service ends the recording
+    drop(source);
+    let line = recorder.wait_for_line("recorded");
+    assert!(line.contains("recorded 60 reports"), "{line}");
+    assert_eq!(recorder.end().0, Some(0));
+    let info = place
+        .run(&["trace", "info", "drive.csv", "--json"])
+        .succeeded()
+        .json();
+    assert_eq!(info["content"], "CQI over time", "{info}");
+    let cqi = f64::from(reports[0].ues[0].cqi.get());
+    assert_eq!(
+        info["cqi"]["max"].as_f64().map(|max| max >= cqi),
+        Some(true),
+        "{info}"
+    );
+    let scenario = "[path]\nrtt = \"40 ms\"\n[cell]\nrat = \"lte\"\nbandwidth = \"5 MHz\"\n\
+        [ue.phone.channel]\nkind = \"trace\"\nfile = \"drive.csv\"\n\
+        [flow.bulk]\napp = { kind = \"bulk\", size = \"100 kB\" }\n";
+    let place = place.with("s.toml", scenario);
+    let run = place
+        .run(&["run", "s.toml", "--json", "--out", "out"])
+        .succeeded();
+    assert!(run.json()["flows"][0]["completion_s"]["mean"].as_f64() > Some(0.0));
+}

@@ -46,6 +46,7 @@ pub use exchange::{
     SendFault,
 };
 
+use crate::class::{Class, FlowLabel};
 use crate::packet::{Compact, Kind, Packet, PathPriority};
 use crate::provision::Provision;
 use crate::scheduler::PathSet;
@@ -194,6 +195,24 @@ impl<P: Payload> Client<P> {
     /// The packet itself, as [`Tunnel::send`].
     pub fn send(&mut self, now: Instant, payload: P) -> Result<(), P> {
         self.tunnel.send(now, payload)
+    }
+
+    /// As [`Tunnel::class`].
+    pub fn class(
+        &mut self,
+        now: Instant,
+        bytes: Bytes,
+        label: impl FnOnce() -> FlowLabel,
+    ) -> Class {
+        self.tunnel.class(now, bytes, label)
+    }
+
+    /// Hands a packet in of which [`Self::class`] was decided.
+    ///
+    /// # Errors
+    /// The packet itself, as [`Tunnel::send`].
+    pub fn send_as(&mut self, now: Instant, payload: P, class: Class) -> Result<(), P> {
+        self.tunnel.send_as(now, payload, class)
     }
 
     /// As [`Tunnel::has_room`].

@@ -38,6 +38,9 @@ pub struct ReceiverConfig {
     /// once for a batch of arrivals is the caller's choice, by calling [`Receiver::is_ack_due`] after
     /// the batch only.
     pub ack_ratio: u32,
+    /// The same of packets that are short ([`Receiver::note_short`]); no less. RFC 4341 6.1.2 leaves any ratio to the sender
+    /// that gives it two acknowledgements a window; an acknowledgement is as long as a short packet.
+    pub short_ack_ratio: u32,
     /// Longest wait of an acknowledgement.
     pub max_ack_delay: Duration,
     /// After so many packets that carry no data, an acknowledgement should go with the next data
@@ -50,10 +53,11 @@ pub struct ReceiverConfig {
 }
 
 impl Default for ReceiverConfig {
-    /// Every second packet, within 5 ms; 16; 2^14 numbers; 253 bytes, which is one option.
+    /// Every second packet, short or not, within 5 ms; 16; 2^14 numbers; 253 bytes, which is one option.
     fn default() -> Self {
         Self {
             ack_ratio: 2,
+            short_ack_ratio: 2,
             max_ack_delay: Duration::from_millis(5),
             piggyback_every: 16,
             history: Packets::new(1 << 14),
@@ -126,6 +130,8 @@ struct Due {
     is_urgent: bool,
     /// Data packets not acknowledged yet.
     data: u32,
+    /// Those of them that are short.
+    short: u32,
     /// When the first of them arrived.
     since: Instant,
     /// Packets without data not acknowledged yet.
@@ -165,6 +171,7 @@ impl Receiver {
     pub fn new(config: ReceiverConfig) -> Self {
         let config = ReceiverConfig {
             ack_ratio: config.ack_ratio.max(1),
+            short_ack_ratio: config.short_ack_ratio.max(config.ack_ratio).max(1),
             piggyback_every: config.piggyback_every.max(1),
             max_vector: config.max_vector.max(1),
             ..config
@@ -187,6 +194,20 @@ impl Receiver {
     /// The ratio that was negotiated (RFC 4340 11.3); taken as at least 1.
     pub fn set_ack_ratio(&mut self, ratio: u32) {
         self.config.ack_ratio = ratio.max(1);
+        self.config.short_ack_ratio = self.config.short_ack_ratio.max(self.config.ack_ratio);
+    }
+
+    /// The data packet that has just arrived is short.
+    pub fn note_short(&mut self) {
+        self.due.short = (self.due.short + 1).min(self.due.data);
+    }
+
+    /// As many data packets are not acknowledged as the ratios allow, each counted by its own.
+    fn is_ratio_reached(&self) -> bool {
+        let (ratio, of_short) = (self.config.ack_ratio, self.config.short_ack_ratio);
+        let (short, others) = (self.due.short, self.due.data - self.due.short);
+        let share = u64::from(others) * u64::from(of_short) + u64::from(short) * u64::from(ratio);
+        share >= u64::from(ratio) * u64::from(of_short)
     }
 
     /// A packet arrived, of whatever type; its number has been found valid (RFC 4340 7.5).
@@ -272,7 +293,7 @@ impl Receiver {
     /// An acknowledgement should leave now, in a packet of its own if need be.
     pub fn is_ack_due(&self, now: Instant) -> bool {
         self.due.is_urgent
-            || self.due.data >= self.config.ack_ratio
+            || self.is_ratio_reached()
             || self.due.other >= self.config.piggyback_every.saturating_mul(2)
             || self.delayed_until().is_some_and(|at| at <= now)
     }

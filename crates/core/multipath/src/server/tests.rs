@@ -26,6 +26,7 @@ fn config(shared: &[&str]) -> ServerConfig {
     ServerConfig {
         tunnel: TunnelConfig::default(),
         path: PathConfig::default(),
+        path_v6: None,
         shared: shared.iter().map(key).collect(),
         connections: 100,
         half_open: 8,

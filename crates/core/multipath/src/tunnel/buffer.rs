@@ -3,7 +3,8 @@
 //! With a scheduler that bounds what its paths hold ([`crate::scheduler::Scheduler::bounds_paths`]) the queue of
 //! all paths stands here, where no bottleneck signals it. CoDel can (RFC 8289, [`queue::CoDel`]), as packets
 //! leave for a path. They have no number of the connection yet, so that what is dropped leaves no gap for the
-//! receiver to wait for.
+//! receiver to wait for. What is of use whole alone ([`Payload::follows`]) is one packet to CoDel, as a packet that is to be
+//! segmented is to a queue of the kernel: dropped as a whole, or not at all.
 
 use super::TunnelConfig;
 use crate::Payload;
@@ -92,7 +93,72 @@ impl<P: Payload> queue::Packet for Waiting<P> {
 
 enum Packets<P> {
     Plain(VecDeque<P>),
-    CoDel(CoDel<Waiting<P>>),
+    CoDel(Managed<P>),
+}
+
+/// What CoDel manages: the first packet of each whole stands in its queue, the others stand beside it.
+struct Managed<P> {
+    firsts: CoDel<Waiting<P>>,
+    /// How many others each of those has, in their order.
+    counts: VecDeque<usize>,
+    /// The others of all of them, in their order.
+    others: VecDeque<P>,
+    /// How many of the foremost are of a first one that has left: they are next.
+    next: usize,
+}
+
+impl<P: Payload> Managed<P> {
+    fn new(codel: CoDelConfig) -> Self {
+        let firsts = CoDel::new(codel, Capacity::Unlimited);
+        Self {
+            firsts: firsts.expect("both times are above zero"),
+            counts: VecDeque::new(),
+            others: VecDeque::new(),
+            next: 0,
+        }
+    }
+
+    fn push(&mut self, now: Instant, payload: P) {
+        if payload.follows() {
+            *self.counts.back_mut().unwrap_or(&mut self.next) += 1;
+            self.others.push_back(payload);
+            return;
+        }
+        let waiting = Waiting {
+            payload,
+            is_marked: false,
+        };
+        let pushed = self.firsts.push(now, waiting);
+        debug_assert!(pushed.is_ok(), "without limit");
+        self.counts.push_back(0);
+    }
+
+    fn front(&self) -> Option<&P> {
+        match self.next {
+            0 => self.firsts.front().map(|first| &first.packet.payload),
+            _ => self.others.front(),
+        }
+    }
+
+    /// The next packet, and whether CoDel has marked it; what it drops is counted.
+    fn pop(&mut self, now: Instant, dropped: &mut u64) -> Option<(P, bool)> {
+        if self.next > 0 {
+            self.next -= 1;
+            return self.others.pop_front().map(|other| (other, false));
+        }
+        let (counts, others) = (&mut self.counts, &mut self.others);
+        let first = self.firsts.pop(now, Bytes::MAX, &mut |_| {
+            let with_it = counts.pop_front().unwrap_or(0);
+            others.drain(..with_it);
+            *dropped += 1 + with_it as u64;
+        });
+        self.next = first.as_ref().and_then(|_| counts.pop_front()).unwrap_or(0);
+        first.map(|first| (first.packet.payload, first.packet.is_marked))
+    }
+
+    fn len(&self) -> usize {
+        self.firsts.occupancy().packets + self.others.len()
+    }
 }
 
 /// Packets that no path has been chosen for. How many there may be, the tunnel decides.
@@ -115,10 +181,7 @@ impl<P: Payload> Buffer<P> {
         };
         let packets = match config.scheduler_queue {
             BufferQueue::DropTail => Packets::Plain(VecDeque::new()),
-            BufferQueue::CoDel => {
-                let codel = CoDel::new(codel, Capacity::Unlimited);
-                Packets::CoDel(codel.expect("both times are above zero"))
-            }
+            BufferQueue::CoDel => Packets::CoDel(Managed::new(codel)),
         };
         Self {
             packets,
@@ -130,14 +193,7 @@ impl<P: Payload> Buffer<P> {
     pub(super) fn push(&mut self, now: Instant, payload: P) {
         match &mut self.packets {
             Packets::Plain(packets) => packets.push_back(payload),
-            Packets::CoDel(codel) => {
-                let waiting = Waiting {
-                    payload,
-                    is_marked: false,
-                };
-                let pushed = codel.push(now, waiting);
-                debug_assert!(pushed.is_ok(), "without limit");
-            }
+            Packets::CoDel(managed) => managed.push(now, payload),
         }
     }
 
@@ -145,7 +201,7 @@ impl<P: Payload> Buffer<P> {
     pub(super) fn front(&self) -> Option<&P> {
         match &self.packets {
             Packets::Plain(packets) => packets.front(),
-            Packets::CoDel(codel) => codel.front().map(|first| &first.packet.payload),
+            Packets::CoDel(managed) => managed.front(),
         }
     }
 
@@ -153,11 +209,10 @@ impl<P: Payload> Buffer<P> {
     pub(super) fn pop(&mut self, now: Instant) -> Option<P> {
         match &mut self.packets {
             Packets::Plain(packets) => packets.pop_front(),
-            Packets::CoDel(codel) => {
-                let dropped = &mut self.dropped;
-                let next = codel.pop(now, Bytes::MAX, &mut |_| *dropped += 1)?;
-                self.marked += u64::from(next.packet.is_marked);
-                Some(next.packet.payload)
+            Packets::CoDel(managed) => {
+                let (payload, is_marked) = managed.pop(now, &mut self.dropped)?;
+                self.marked += u64::from(is_marked);
+                Some(payload)
             }
         }
     }
@@ -165,7 +220,7 @@ impl<P: Payload> Buffer<P> {
     pub(super) fn len(&self) -> usize {
         match &self.packets {
             Packets::Plain(packets) => packets.len(),
-            Packets::CoDel(codel) => codel.occupancy().packets,
+            Packets::CoDel(managed) => managed.len(),
         }
     }
 
@@ -191,9 +246,15 @@ mod tests {
     #[derive(Clone, Debug, PartialEq)]
     struct Data(u64, Ecn);
 
+    /// Numbers from this on are of wholes of four.
+    const WHOLES: u64 = 1_000_000;
+
     impl Payload for Data {
         fn len(&self) -> usize {
             1_400
+        }
+        fn follows(&self) -> bool {
+            self.0 >= WHOLES && !self.0.is_multiple_of(4)
         }
         fn ecn(&self) -> Ecn {
             self.1
@@ -271,6 +332,29 @@ mod tests {
         }
         assert!(codel.pop(at_ms(9_000)).is_some() && codel.is_empty());
         assert_eq!(codel.dropped(), 0);
+    }
+
+    #[test]
+    fn what_is_of_use_whole_alone_is_dropped_whole() {
+        let mut codel = buffer(BufferQueue::CoDel);
+        let mut left = Vec::new();
+        for number in 0..400 {
+            codel.push(at_ms(0), Data(WHOLES + number, Ecn::NotEct));
+        }
+        for ms in 1..=1_000 {
+            codel.push(at_ms(ms), Data(WHOLES + 399 + ms, Ecn::NotEct));
+            assert!(codel.front().is_some());
+            left.extend(codel.pop(at_ms(ms)));
+        }
+        assert!(codel.dropped() > 0 && codel.dropped().is_multiple_of(4));
+        assert_eq!(1_400, 1_000 + codel.dropped() + codel.len() as u64);
+        left.extend(core::iter::from_fn(|| codel.pop(at_ms(1_000))));
+        assert!(codel.is_empty() && left.is_sorted_by_key(|data| data.0));
+        for whole in left.chunks(4) {
+            let begin = whole[0].0;
+            assert!(begin.is_multiple_of(4), "{begin}");
+            assert!(whole.iter().map(|data| data.0).eq(begin..begin + 4));
+        }
     }
 
     #[test]

@@ -47,6 +47,9 @@ pub struct TunnelConfig {
     /// these have packets of their own; and numbers of the connection begin at that of each end's first packet. The same
     /// at both ends.
     pub is_compact: bool,
+    /// Of data packets with less than 400 bytes so many are acknowledged at once, or what has come in 5 ms; of all others two.
+    /// At least 2.
+    pub short_ack_ratio: u32,
     /// Sequence window that is requested (RFC 4340 7.5.2), in packets.
     pub sequence_window: u64,
     /// A path that has received nothing for so long is sent a Sync (5 s); none: only paths with data in
@@ -83,6 +86,7 @@ impl Default for TunnelConfig {
             latency_deadline: Duration::from_millis(150),
             mtu: 1_400,
             is_compact: false,
+            short_ack_ratio: 2,
             sequence_window: 1 << 17,
             keepalive: Some(Duration::from_secs(5)),
             report_max_age: Duration::from_millis(100),

@@ -99,6 +99,7 @@ impl<P: Payload> Tunnel<P> {
             sequence: self.config.sequence_window,
             is_kept: self.scheduler.bounds_paths(),
             validation: self.config.window_validation,
+            short_ack_ratio: self.config.short_ack_ratio,
         };
         let mut path = Path::new(
             id,

@@ -26,7 +26,7 @@
 use super::Tunnel;
 use super::path::{Path, Phase, Queued};
 use super::stats::ClassCounters;
-use crate::class::{Class, Classifier};
+use crate::class::{Class, Classifier, FlowLabel};
 use crate::packet::{DccpOption, Options, is_unordered_mark, unordered_mark};
 use crate::path::AckOutcome;
 use crate::scheduler::PathSet;
@@ -172,16 +172,14 @@ impl<P: Payload> Latency<P> {
         }
     }
 
-    /// Takes a packet if it is latency-sensitive; else gives it back.
-    pub(super) fn take(&mut self, now: Instant, payload: P) -> Option<P> {
-        let bytes = Bytes::new(payload.len() as u64);
-        match self.classifier.class(now, payload.label(), bytes) {
-            Class::Bulk => Some(payload),
-            Class::Latency => {
-                self.waiting.push_back(payload);
-                None
-            }
-        }
+    /// The class of a packet that comes now.
+    pub(super) fn class(&mut self, now: Instant, label: FlowLabel, bytes: Bytes) -> Class {
+        self.classifier.class(now, label, bytes)
+    }
+
+    /// Takes a latency-sensitive packet.
+    pub(super) fn push(&mut self, payload: P) {
+        self.waiting.push_back(payload);
     }
 
     pub(super) fn len(&self) -> usize {

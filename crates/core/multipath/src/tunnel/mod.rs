@@ -64,6 +64,7 @@ pub use settings::{Key, NEVER, Setting};
 pub use stats::{ClassCounters, PathStats, TunnelStats};
 
 use crate::auth::Secrets;
+use crate::class::{Class, FlowLabel};
 use crate::packet::{AddressId, Kind, Options, Packet};
 use crate::path::{Reliability, ReliabilityConfig};
 use crate::reorder::Reorder;
@@ -80,9 +81,6 @@ use numbers::Validity;
 use path::{Path, Phase, Queued};
 use std::collections::VecDeque;
 use units::{BitRate, Bytes, Duration, Ecn, Instant, Streams};
-
-/// [`Tunnel::is_backlogged`]: 4 ms at 100 Mbit/s.
-const BACKLOGGED: usize = 32;
 
 /// A packet that is to leave.
 #[derive(Clone, Debug)]
@@ -228,27 +226,52 @@ impl<P: Payload> Tunnel<P> {
         }
     }
 
+    /// The class of a packet that comes now; of what its `label` shows only if the scheduler has classes. Each packet is asked
+    /// for once: what is decided of the next ones of its flow depends on it.
+    pub fn class(
+        &mut self,
+        now: Instant,
+        bytes: Bytes,
+        label: impl FnOnce() -> FlowLabel,
+    ) -> Class {
+        match &mut self.latency {
+            Some(latency) => latency.class(now, label(), bytes),
+            None => Class::Bulk,
+        }
+    }
+
     /// Hands a packet in.
+    ///
+    /// # Errors
+    /// As [`Self::send_as`].
+    pub fn send(&mut self, now: Instant, payload: P) -> Result<(), P> {
+        let bytes = Bytes::new(payload.len() as u64);
+        let class = self.class(now, bytes, || payload.label());
+        self.send_as(now, payload, class)
+    }
+
+    /// Hands a packet in of which [`Self::class`] was decided.
     ///
     /// # Errors
     /// The packet itself, if the scheduler buffer is full or the connection is closing. For latency-sensitive packets those
     /// that wait for a path do not count.
-    pub fn send(&mut self, now: Instant, payload: P) -> Result<(), P> {
+    pub fn send_as(&mut self, now: Instant, payload: P, class: Class) -> Result<(), P> {
         if self.is_closing {
             self.counters.refused += 1;
             return Err(payload);
         }
         let (most, on_paths) = (self.config.scheduler_buffer.get(), self.backlog_of_paths());
-        let bulk = match &mut self.latency {
-            Some(latency) if latency.len() as u64 + on_paths < most => latency.take(now, payload),
-            _ => Some(payload),
-        };
-        if let Some(bulk) = bulk {
-            if self.backlog() >= most {
-                self.counters.refused += 1;
-                return Err(bulk);
-            }
-            self.waiting.push(now, bulk);
+        let latency = self
+            .latency
+            .as_mut()
+            .filter(|latency| class == Class::Latency && latency.len() as u64 + on_paths < most);
+        if let Some(latency) = latency {
+            latency.push(payload);
+        } else if self.backlog() >= most {
+            self.counters.refused += 1;
+            return Err(payload);
+        } else {
+            self.waiting.push(now, payload);
         }
         self.settled_at = None;
         Ok(())
@@ -267,9 +290,9 @@ impl<P: Payload> Tunnel<P> {
         has_room
     }
 
-    /// True if what is handed in now waits for some tens of packets to leave before it.
-    pub fn is_backlogged(&self) -> bool {
-        self.waiting.len() >= BACKLOGGED
+    /// Packets for which no path has been chosen; those that are sensitive to latency do not count.
+    pub fn unassigned(&self) -> usize {
+        self.waiting.len()
     }
 
     /// True if packets wait for a path or on one.

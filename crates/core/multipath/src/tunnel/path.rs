@@ -91,6 +91,8 @@ pub(super) struct Windows {
     pub(super) is_kept: bool,
     /// Which rules validate one that is not used.
     pub(super) validation: recovery::Validation,
+    /// [`super::TunnelConfig::short_ack_ratio`].
+    pub(super) short_ack_ratio: u32,
 }
 
 /// What a path has carried.
@@ -252,7 +254,10 @@ impl<P> Path<P> {
             numbers: Numbers::new(iss),
             features: requested_features(phase, &config, windows.sequence),
             sender: Sender::new(controller, sender_config, rng),
-            receiver: Receiver::new(ReceiverConfig::default()),
+            receiver: Receiver::new(ReceiverConfig {
+                short_ack_ratio: windows.short_ack_ratio,
+                ..ReceiverConfig::default()
+            }),
             outcome: AckOutcome::default(),
             queue: VecDeque::new(),
             remote_address: AddressId::default(),

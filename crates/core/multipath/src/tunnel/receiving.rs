@@ -3,6 +3,7 @@
 use super::latency::is_unordered;
 use super::numbers::Validity;
 use super::path::{Path, Phase};
+use super::sending::SHORT;
 use super::{Event, Tunnel};
 use crate::ecn::{decapsulated, is_changed_scalable};
 use crate::features::Side;
@@ -231,7 +232,12 @@ impl<P: Payload> Tunnel<P> {
             0
         } else {
             match path.receiver.on_packet(now, packet.seq, ecn, true) {
-                Arrival::New { missing_before, .. } => missing_before.get(),
+                Arrival::New { missing_before, .. } => {
+                    if payload.as_ref().is_some_and(|of| of.len() < SHORT) {
+                        path.receiver.note_short();
+                    }
+                    missing_before.get()
+                }
                 Arrival::Duplicate | Arrival::TooOld => {
                     self.counters.duplicates += 1;
                     return;

@@ -19,16 +19,18 @@ const OPTION: usize = 12;
 const ACKNOWLEDGEMENT: usize = 8 + 2 + 6 + 3;
 /// Minimum room for a vector that is worth the option: that many runs are reported.
 const MIN_VECTOR: usize = 4;
-/// A packet so much shorter than a full one carries whatever acknowledgement there is; a longer one
+/// A payload that is shorter carries whatever acknowledgement there is; a longer one
 /// only one that is due, as packets of one length leave together.
-const SHORT: usize = 400;
+pub(super) const SHORT: usize = 400;
 /// Latency-sensitive packets that may be in flight beyond a path's window: 10 Mbit/s, to which a flow of that class keeps
 /// unless a codepoint states it, over 150 ms.
 const MAX_BEYOND: Packets = Packets::new(128);
 /// Headers of IP and UDP, which sizes of datagrams do not have: those of IPv4, the shorter ones.
 const IP_UDP: u64 = 28;
-/// A path's round-trip time is reported to the peer at most so often.
+/// A path's round-trip time is reported to the peer at most so often, with what has room for it.
 const RTT_INTERVAL: Duration = Duration::from_millis(20);
+/// If nothing had, it leaves by itself after so long.
+const MAX_RTT_INTERVAL: Duration = Duration::from_millis(40);
 
 impl<P: Payload> Tunnel<P> {
     /// The next packet that may leave now.
@@ -235,7 +237,7 @@ impl<P: Payload> Tunnel<P> {
         };
         if path.has_room_for_option(is_compact, payload.len()) {
             options.list.extend(path.take_rtt(now));
-        } else if path.is_rtt_due(now) {
+        } else if path.is_rtt_due(now, MAX_RTT_INTERVAL) {
             path.must_ack = true;
         }
         if is_urgent {
@@ -425,14 +427,16 @@ impl<P> Path<P> {
         self.config.packet_size.get().min(taken) as usize
     }
 
-    fn is_rtt_due(&self, now: Instant) -> bool {
-        let is_over = |at| now.saturating_since(at) >= RTT_INTERVAL;
+    fn is_rtt_due(&self, now: Instant, interval: Duration) -> bool {
+        let is_over = |at| now.saturating_since(at) >= interval;
         self.unreported_rtt.is_some() && self.rtt_reported_at.is_none_or(is_over)
     }
 
     /// A round-trip time for the peer's reordering.
     fn take_rtt(&mut self, now: Instant) -> Option<DccpOption> {
-        let rtt = self.unreported_rtt.filter(|_| self.is_rtt_due(now))?;
+        let rtt = self
+            .unreported_rtt
+            .filter(|_| self.is_rtt_due(now, RTT_INTERVAL))?;
         self.unreported_rtt = None;
         self.rtt_reported_at = Some(now);
         Some(DccpOption::Multipath(MpOption::Rtt(PathRtt {

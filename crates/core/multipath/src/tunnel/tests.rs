@@ -28,14 +28,14 @@ impl Payload for Data {
     fn ecn(&self) -> Ecn {
         self.ecn
     }
-    fn label(&self) -> crate::class::FlowLabel {
+    fn label(&self) -> FlowLabel {
         match self.bytes {
-            300 => crate::class::FlowLabel {
+            300 => FlowLabel {
                 dscp: 0,
                 flow: Some(1),
                 is_udp: true,
             },
-            _ => crate::class::FlowLabel::default(),
+            _ => FlowLabel::default(),
         }
     }
     fn mark(&mut self) {

@@ -42,6 +42,7 @@ fn server(key_types: &'static [KeyType], shared: Option<PreSharedKey>) -> Server
         path: PathConfig::default(),
         shared: shared.into_iter().collect(),
         connections: 20,
+        path_v6: None,
         half_open: 8,
     };
     let provision = Builtin::new("rr", 2).expect("known");

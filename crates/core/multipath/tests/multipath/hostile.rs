@@ -79,6 +79,7 @@ impl Net {
             path: path(0),
             shared: shared.cloned().into_iter().collect(),
             connections: 20,
+            path_v6: None,
             half_open: 8,
         };
         let provision = Builtin::new("rr", 2).expect("known");

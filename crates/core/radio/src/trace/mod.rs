@@ -3,7 +3,8 @@
 //! ```text
 //!   bytes --read--> Trace --channel--> Box<dyn Channel>    what a slot can carry
 //!   Kind --generate--^  |   --load----> Box<dyn Load>       PRBs that others take (DCI logs)
-//!                       |--info--> TraceInfo                statistics
+//!   any table --import---|--info--> TraceInfo                statistics
+//!   reports --Recorder---|--profile--> Profile              over time, in equal parts
 //!                       '--convert, write--> text           another format
 //! ```
 //!
@@ -15,9 +16,12 @@ mod convert;
 mod error;
 mod format;
 mod generate;
+mod import;
 mod info;
 mod play;
+mod profile;
 mod read;
+mod record;
 mod text;
 mod write;
 
@@ -29,11 +33,14 @@ pub use convert::{ConvertError, ConvertOptions, convert};
 pub use error::TraceError;
 pub use format::{Format, UnknownFormat};
 pub use generate::{GenerateError, Kind, generate};
+pub use import::{Mapping, RateUnit, Separator, TimeUnit, UnknownUnit, ValueColumns, import};
 pub use info::{PERCENTILES, Summary, TraceInfo, Values};
 pub use play::{
     CellParameters, Playback, PlaybackError, Signal, Signals, WithoutCqi, default_policy,
 };
+pub use profile::{Measure, Part, Profile};
 pub use read::{MAX_DURATION, MAX_FILE, MAX_PACKETS_PER_TICK, MAX_RATE, ReadOptions, read};
+pub use record::{Recorder, Who};
 pub use write::write;
 
 /// A trace.

@@ -33,15 +33,20 @@ pub(super) struct Field<'a> {
     pub text: &'a str,
 }
 
-/// Splits a line into its fields.
+/// Splits a line into its fields at commas.
 pub(super) fn split<'a>(line: &'a str, fields: &mut Vec<Field<'a>>) {
+    split_at(line, b',', fields);
+}
+
+/// Splits a line into its fields at an ASCII character.
+fn split_at<'a>(line: &'a str, separator: u8, fields: &mut Vec<Field<'a>>) {
     fields.clear();
     let mut start = 0;
     let mut quoted = false;
     for (i, byte) in line.bytes().enumerate() {
         match byte {
             b'"' => quoted = !quoted,
-            b',' if !quoted => {
+            byte if byte == separator && !quoted => {
                 fields.push(field(line, start, i));
                 start = i + 1;
             }
@@ -123,17 +128,24 @@ pub(super) struct Table<'a, I> {
     pub header: Vec<Field<'a>>,
     rows: I,
     fields: Vec<Field<'a>>,
+    separator: u8,
 }
 
 impl<'a, I: Iterator<Item = Line<'a>>> Table<'a, I> {
     /// The table whose header is the next of `lines`.
-    pub fn new(file: &'a str, mut lines: I) -> Result<Self, TraceError> {
+    pub fn new(file: &'a str, lines: I) -> Result<Self, TraceError> {
+        Self::divided(file, lines, b',')
+    }
+
+    /// The same with another character than a comma between fields.
+    pub fn divided(file: &'a str, mut lines: I, separator: u8) -> Result<Self, TraceError> {
         let Some(header_line) = lines.next() else {
             return Err(empty(file, "a header line and rows under it"));
         };
         let mut header = Vec::new();
-        split(header_line.text, &mut header);
+        split_at(header_line.text, separator, &mut header);
         Ok(Self {
+            separator,
             file,
             header_line,
             header,
@@ -177,7 +189,7 @@ impl<'a, I: Iterator<Item = Line<'a>>> Table<'a, I> {
         else {
             return Ok(None);
         };
-        split(line.text, &mut self.fields);
+        split_at(line.text, self.separator, &mut self.fields);
         if self.fields.len() != self.header.len() {
             return Err(TraceError::RowLength {
                 file: self.file.into(),

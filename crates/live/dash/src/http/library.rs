@@ -2,7 +2,7 @@
 
 use super::{json_response, json_text, not_found, problem};
 use crate::dash::{Content, Dash};
-use crate::results::{Library, Range, ResultsError};
+use crate::results::{Library, Range, ResultsError, SeriesRequest};
 use axum::extract::{Path, RawQuery, State};
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -13,6 +13,8 @@ use std::sync::Arc;
 const WIDTH: usize = 1_200;
 /// Maximum number of columns.
 const MAX_WIDTH: usize = 10_000;
+/// Maximum number of metrics that are named.
+const MAX_METRICS: usize = 50;
 
 /// Has the files read on a thread that may wait for them.
 async fn read<T: Send + 'static>(
@@ -81,12 +83,12 @@ pub(super) async fn series(
     let Ok(point) = point.parse() else {
         return problem(StatusCode::BAD_REQUEST, "a point is a whole number");
     };
-    let query = match SeriesQuery::parse(query.as_deref().unwrap_or_default()) {
-        Ok(query) => query,
+    let request = match parsed(query.as_deref().unwrap_or_default()) {
+        Ok(request) => request,
         Err(text) => return problem(StatusCode::BAD_REQUEST, &text),
     };
     let work = move |library: &Library| {
-        let decimated = library.series(&id, point, query.seed, query.range, query.width)?;
+        let decimated = library.series(&id, point, &request)?;
         Ok(Value::to_string(&decimated))
     };
     match read(&dash, work).await {
@@ -96,45 +98,41 @@ pub(super) async fn series(
 }
 
 /// What a query requests.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct SeriesQuery {
-    seed: Option<u64>,
-    range: Range,
-    width: usize,
-}
-
-impl SeriesQuery {
-    fn parse(query: &str) -> Result<Self, String> {
-        let mut parsed = Self {
-            seed: None,
-            range: Range::default(),
-            width: WIDTH,
-        };
-        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-            if value.is_empty() {
-                continue;
-            }
-            let wrong = |what: &str| format!("{name}={value}: expected {what}");
-            let seconds = || {
-                let number = value
-                    .parse::<f64>()
-                    .ok()
-                    .filter(|number| number.is_finite());
-                number.ok_or_else(|| wrong("a number of seconds"))
-            };
-            match &*name {
-                "seed" => parsed.seed = Some(value.parse().map_err(|_| wrong("a seed"))?),
-                "from" => parsed.range.from = Some(seconds()?),
-                "to" => parsed.range.to = Some(seconds()?),
-                "width" => {
-                    let width = value.parse().ok().filter(|w| (1..=MAX_WIDTH).contains(w));
-                    parsed.width = width.ok_or_else(|| wrong("a whole number from 1 to 10000"))?;
-                }
-                _ => {}
-            }
+fn parsed(query: &str) -> Result<SeriesRequest, String> {
+    let mut request = SeriesRequest {
+        seed: None,
+        range: Range::default(),
+        width: WIDTH,
+        metrics: Vec::new(),
+    };
+    for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        if value.is_empty() {
+            continue;
         }
-        Ok(parsed)
+        let wrong = |what: &str| format!("{name}={value}: expected {what}");
+        let seconds = || {
+            let number = value
+                .parse::<f64>()
+                .ok()
+                .filter(|number| number.is_finite());
+            number.ok_or_else(|| wrong("a number of seconds"))
+        };
+        match &*name {
+            "seed" => request.seed = Some(value.parse().map_err(|_| wrong("a seed"))?),
+            "from" => request.range.from = Some(seconds()?),
+            "to" => request.range.to = Some(seconds()?),
+            "width" => {
+                let width = value.parse().ok().filter(|w| (1..=MAX_WIDTH).contains(w));
+                request.width = width.ok_or_else(|| wrong("a whole number from 1 to 10000"))?;
+            }
+            "metric" if request.metrics.len() < MAX_METRICS => {
+                request.metrics.push(value.into_owned());
+            }
+            "metric" => return Err(format!("metric: at most {MAX_METRICS} may be named")),
+            _ => {}
+        }
     }
+    Ok(request)
 }
 
 #[cfg(test)]
@@ -144,24 +142,26 @@ mod tests {
 
     #[test]
     fn a_query_selects_a_part_of_a_run() {
-        let query = SeriesQuery::parse("seed=7&from=1.5&to=&width=300").expect("a query");
+        let query = parsed("seed=7&from=1.5&to=&width=300&metric=a&metric=b").expect("a query");
         assert_eq!((query.seed, query.width), (Some(7), 300));
         assert_eq!(query.range.from, Some(1.5));
         assert_eq!(query.range.to, None);
+        assert_eq!(query.metrics, ["a", "b"]);
+        assert!(parsed(&"metric=a&".repeat(51)).is_err());
         for bad in [
             "seed=x",
             "from=nan",
             "width=0",
             "width=99999999999999999999",
         ] {
-            assert!(SeriesQuery::parse(bad).is_err(), "{bad}");
+            assert!(parsed(bad).is_err(), "{bad}");
         }
     }
 
     proptest! {
         #[test]
         fn any_query_is_read(query in ".{0,100}") {
-            let _ = SeriesQuery::parse(&query);
+            let _ = parsed(&query);
         }
     }
 }

@@ -37,6 +37,8 @@ pub(super) struct Folder {
     points: Vec<PointInfo>,
     /// The summary of each point.
     summaries: Vec<Value>,
+    /// What was found, as the program that wrote it has put it.
+    findings: Vec<Value>,
 }
 
 impl Folder {
@@ -70,16 +72,20 @@ impl Folder {
             world: text("world")?,
             version,
             points: points.collect::<Result<_, _>>()?,
+            findings: findings(&manifest),
             summaries: summaries.into_iter().map(|(_, summary)| summary).collect(),
         })
     }
 
     /// What a list of results shows of it.
     pub(super) fn listed(&self) -> Map<String, Value> {
-        let points = self.points.iter().enumerate();
-        let points = points.map(|(id, point)| {
+        let points = self.points.iter().zip(&self.summaries).enumerate();
+        let points = points.map(|(id, (point, summary))| {
             let axes = &point.axes;
-            json!({ "id": id, "label": point.label, "axes": axes, "seeds": point.seeds })
+            json!({
+                "id": id, "label": point.label, "axes": axes, "seeds": point.seeds,
+                "goodput_bps": goodput(summary), "rtt_p95_ms": rtt_p95(summary),
+            })
         });
         let points: Vec<Value> = points.collect();
         let first = self.points.first();
@@ -96,6 +102,7 @@ impl Folder {
             written_s(&self.path.join(MANIFEST)).into(),
         );
         listed.insert("points".into(), points.into());
+        listed.insert("findings".into(), self.findings.clone().into());
         listed
     }
 
@@ -117,6 +124,48 @@ impl Folder {
     pub(super) fn samples(&self) -> PathBuf {
         self.path.join("samples.parquet")
     }
+}
+
+/// Maximum number of sentences that are handed on, and of characters of each of their parts.
+const MAX_FINDINGS: usize = 200;
+const MAX_FINDING_CHARS: usize = 1_000;
+
+/// The sentences of a manifest, without what is none; older ones have none.
+fn findings(manifest: &Value) -> Vec<Value> {
+    let found = manifest.get("findings").and_then(Value::as_array);
+    let found = found.into_iter().flatten().filter_map(|finding| {
+        let part = |name: &str| {
+            let text = finding.get(name).and_then(Value::as_str)?;
+            Some(text.chars().take(MAX_FINDING_CHARS).collect::<String>())
+        };
+        Some(json!({
+            "variant": part("variant")?, "flow": part("flow")?, "text": part("text")?,
+        }))
+    });
+    found.take(MAX_FINDINGS).collect()
+}
+
+/// The flows of a summary.
+fn flows(summary: &Value) -> impl Iterator<Item = &Value> {
+    let flows = summary.get("flows").and_then(Value::as_array);
+    flows.into_iter().flatten()
+}
+
+/// Goodput of all flows together, bit/s; none without flows.
+fn goodput(summary: &Value) -> Option<f64> {
+    let mean = |flow: &Value| flow.pointer("/goodput_bps/mean").and_then(Value::as_f64);
+    let all: Vec<f64> = flows(summary).filter_map(mean).collect();
+    (!all.is_empty()).then(|| all.iter().sum())
+}
+
+/// The greatest p95 of the round trips of a flow, ms; none where no flow has any.
+fn rtt_p95(summary: &Value) -> Option<f64> {
+    let p95 = |flow: &Value| {
+        let samples = flow.pointer("/rtt_ms/samples").and_then(Value::as_f64)?;
+        let p95 = flow.pointer("/rtt_ms/p95").and_then(Value::as_f64)?;
+        (samples > 0.0).then_some(p95)
+    };
+    flows(summary).filter_map(p95).reduce(f64::max)
 }
 
 pub(super) fn damaged(file: &str, problem: &str) -> ResultsError {
@@ -211,6 +260,29 @@ mod tests {
         assert!(!is_newer("0.1.0", "0.1.0"));
         assert!(!is_newer("0.1.0-pre", "0.1.0"));
         assert!(!is_newer("nonsense", "0.1.0"));
+    }
+
+    #[test]
+    fn a_list_has_what_was_found_and_what_it_sorts_by() {
+        let finding = json!({"variant": "a", "flow": "bulk", "text": "98 % of the goodput"});
+        let manifest = json!({"findings": [finding.clone(), 7, {"variant": "a", "flow": 3}, {}]});
+        assert_eq!(findings(&manifest), [finding]);
+        assert!(findings(&json!({"findings": "none"})).is_empty());
+        assert!(findings(&json!([])).is_empty());
+        let flow = |bps: f64, p95: f64, samples: u64| {
+            let rtt = json!({"p95": p95, "samples": samples});
+            json!({"goodput_bps": {"mean": bps, "ci95": 0.0}, "rtt_ms": rtt})
+        };
+        let summary =
+            json!({"flows": [flow(1e6, 20.0, 5), flow(2e6, 10.0, 5), flow(0.0, 99.0, 0)]});
+        assert_eq!(
+            (goodput(&summary), rtt_p95(&summary)),
+            (Some(3e6), Some(20.0))
+        );
+        assert_eq!(
+            (goodput(&json!({})), rtt_p95(&json!({"flows": [1]}))),
+            (None, None)
+        );
     }
 
     #[test]

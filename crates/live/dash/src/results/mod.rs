@@ -76,9 +76,38 @@ pub(crate) struct Range {
     pub(crate) to: Option<f64>,
 }
 
+/// Which time series of a point are requested.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SeriesRequest {
+    /// The repeat by its seed; the first where none is given.
+    pub(crate) seed: Option<u64>,
+    pub(crate) range: Range,
+    /// Columns of the figure.
+    pub(crate) width: usize,
+    /// Names of metrics; all where none is given.
+    pub(crate) metrics: Vec<String>,
+}
+
 /// What distinguishes the samples of a run from others': its folder, label, repeat, and when the file was
 /// written.
 type Key = (PathBuf, String, u32, Option<SystemTime>);
+
+impl SeriesRequest {
+    /// All of a repeat, as a check reads it.
+    fn check(seed: u64) -> Self {
+        Self {
+            seed: Some(seed),
+            range: Range::default(),
+            width: CHECK_WIDTH,
+            metrics: Vec::new(),
+        }
+    }
+
+    /// Whether a metric is requested.
+    fn is_of(&self, metric: &str) -> bool {
+        self.metrics.is_empty() || self.metrics.iter().any(|name| name == metric)
+    }
+}
 
 /// Columns that a check reads series for.
 const CHECK_WIDTH: usize = 100;
@@ -205,7 +234,7 @@ impl Library {
             let runs = folder.points().iter().enumerate();
             let runs = runs.flat_map(|(point, of)| of.seeds.iter().map(move |seed| (point, *seed)));
             for (point, seed) in runs {
-                let series = self.series(&id, point, Some(seed), Range::default(), CHECK_WIDTH);
+                let series = self.series(&id, point, &SeriesRequest::check(seed));
                 if let Err(error) = series.and_then(|_| self.point(&id, point)) {
                     problems.push(format!("{id}: point {point}, seed {seed}: {error}"));
                 }
@@ -230,13 +259,11 @@ impl Library {
         &self,
         id: &str,
         point: usize,
-        seed: Option<u64>,
-        range: Range,
-        width: usize,
+        request: &SeriesRequest,
     ) -> Result<Value, ResultsError> {
         let folder = self.folder(id)?;
         let point = folder.point(point)?;
-        let repeat = match seed {
+        let repeat = match request.seed {
             None => 0,
             Some(seed) => {
                 let at = point.seeds.iter().position(|known| *known == seed);
@@ -244,14 +271,15 @@ impl Library {
             }
         };
         let repeat = u32::try_from(repeat).unwrap_or(u32::MAX);
-        let samples = self.samples(&folder, &point.label, repeat, range)?;
+        let samples = self.samples(&folder, &point.label, repeat, request.range)?;
         let whole = samples.range();
-        let from = range.from.unwrap_or(whole.0);
-        let to = range.to.unwrap_or(whole.1);
+        let from = request.range.from.unwrap_or(whole.0);
+        let to = request.range.to.unwrap_or(whole.1);
         let shown = samples
             .series()
             .iter()
-            .map(|series| shown(series, from, to, width));
+            .filter(|series| request.is_of(&series.metric))
+            .map(|series| shown(series, from, to, request.width));
         let shown: Vec<Value> = shown.collect();
         Ok(json!({ "from": from, "to": to, "series": shown }))
     }

@@ -25,6 +25,9 @@ const FORMAT: u64 = 1;
 const MAX_ROWS: usize = 2_000;
 /// Bytes of the list of failures that are looked at.
 const MAX_FAILED_BYTES: u64 = 16 << 20;
+/// Failures that a page is given, and characters of the reason of each.
+const MAX_FAILURES: usize = 200;
+const MAX_REASON_CHARS: usize = 300;
 /// Values of an axis that are written out.
 const MAX_VALUES: usize = 6;
 
@@ -106,16 +109,17 @@ impl Sweep {
             .collect()
     }
 
+    /// The lines of the list of failures, one a point.
+    fn failures(&self) -> impl Iterator<Item = String> {
+        let file = File::open(self.path.join(FAILED)).ok();
+        let lines = file.map(|file| BufReader::new(file.take(MAX_FAILED_BYTES)).lines());
+        let lines = lines.into_iter().flatten().map_while(Result::ok);
+        lines.filter(|line| !line.trim().is_empty())
+    }
+
     /// How many points failed.
     fn failed(&self) -> usize {
-        let Ok(file) = File::open(self.path.join(FAILED)) else {
-            return 0;
-        };
-        let lines = BufReader::new(file.take(MAX_FAILED_BYTES)).lines();
-        lines
-            .map_while(Result::ok)
-            .filter(|line| !line.trim().is_empty())
-            .count()
+        self.failures().count()
     }
 
     /// The first rows of the flows, by the numbers of their points: names of columns and rows of values, how many
@@ -141,6 +145,9 @@ impl Sweep {
         table.insert("rows".into(), values.into());
         table.insert("points_shown".into(), points.len().into());
         table.insert("is_whole".into(), is_whole.into());
+        let failures = self.failures().filter_map(|line| failure(&line));
+        let failures: Vec<Value> = failures.take(MAX_FAILURES).collect();
+        table.insert("failures".into(), failures.into());
         Ok(Value::Object(table))
     }
 
@@ -170,6 +177,18 @@ impl Sweep {
         parts.sort();
         Ok(parts)
     }
+}
+
+/// A line of the list of failures: the point, the values of its axes, and the reason. None if it was cut off.
+fn failure(line: &str) -> Option<Value> {
+    let failed: Value = serde_json::from_str(line).ok()?;
+    let point = failed.get("point").and_then(Value::as_u64)?;
+    let axes = failed.get("axes").filter(|axes| axes.is_object()).cloned();
+    let error = failed.get("error").and_then(Value::as_str);
+    let error = error.unwrap_or_default().chars().take(MAX_REASON_CHARS);
+    let error: String = error.collect();
+    let axes = axes.unwrap_or_else(|| json!({}));
+    Some(json!({ "point": point, "axes": axes, "error": error }))
 }
 
 fn begins(entry: &fs::DirEntry, with: &str) -> bool {
@@ -292,6 +311,16 @@ fn cell(column: &dyn Array, row: usize) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_failure_has_its_point_and_the_reason() {
+        let line = r#"{"point": 3, "axes": {"rtt": "1 ms"}, "error": "no rate", "repeat": "x"}"#;
+        let expected = json!({"point": 3, "axes": {"rtt": "1 ms"}, "error": "no rate"});
+        assert_eq!(failure(line), Some(expected));
+        assert_eq!(failure(&line[..20]), None);
+        let bare = json!({"point": 3, "axes": {}, "error": ""});
+        assert_eq!(failure(r#"{"point": 3, "axes": 7}"#), Some(bare));
+    }
 
     #[test]
     fn an_axis_is_described_in_few_words() {

@@ -78,9 +78,10 @@ fn write_folder(path: &Path, version: &str) {
     fs::create_dir_all(path).expect("a folder");
     let labels = ["pep=none", "pep=default"];
     let points = labels.map(|label| json!({"label": label, "seeds": [7, 8], "resolved": {}}));
+    let finding = json!({"variant": "pep=default", "flow": "bulk", "text": "98 % of the goodput"});
     let manifest = json!({
         "scenario": "wire", "file": "wire.toml", "world": "sim", "version": version,
-        "command": [], "points": points,
+        "command": [], "points": points, "findings": [finding],
     });
     let variants = labels.map(|label| {
         let pep = label.trim_start_matches("pep=");
@@ -123,6 +124,7 @@ fn a_comparison_is_listed_and_its_runs_are_distinguished() {
     assert_eq!(first["id"], "first");
     assert_eq!(first["repeats"], 2);
     assert_eq!(first["points"][1]["axes"], json!({"pep": "default"}));
+    assert_eq!(first["findings"][0]["text"], "98 % of the goodput");
     let point = get(address, "/first/points/1");
     assert_eq!(point["label"], "pep=default");
     assert_eq!(point["summary"]["pep"], "default");
@@ -131,6 +133,9 @@ fn a_comparison_is_listed_and_its_runs_are_distinguished() {
     assert_eq!(value("/first/points/0/series?seed=7"), Some(0.0));
     assert_eq!(value("/first/points/0/series?seed=8"), Some(1.0));
     assert_eq!(value("/first/points/1/series"), Some(10.0));
+    let part = get(address, "/first/points/0/series?metric=capacity_bps");
+    let part = part["series"].as_array().expect("series");
+    assert!(matches!(&part[..], [one] if one["metric"] == "capacity_bps"));
 }
 
 #[test]
@@ -307,6 +312,8 @@ fn a_sweep_is_listed_and_has_a_table_in_the_order_of_its_points() {
         (&table["points_shown"], &table["is_whole"]),
         (&json!(3), &json!(true))
     );
+    let failures = json!([{"point": 3, "axes": {}, "error": ""}]);
+    assert_eq!(table["failures"], failures);
 
     let (status, error) = refused(address, "/plane/points/0");
     assert!(

@@ -273,7 +273,10 @@ impl Config {
             edge
         };
         let can_mark = |unsplit: &Unsplit| unsplit.interface.is_some();
-        let is_read = self.unsplit.as_ref().is_some_and(can_mark) && self.reports.source.is_some();
+        let marks = self.unsplit.as_ref().is_some_and(can_mark);
+        let mut peers = self.handover.iter().flat_map(|of| &of.peers);
+        let follows = peers.any(|peer| !peer.cells.is_empty());
+        let is_read = (marks || follows) && self.reports.source.is_some();
         self.edge.clone().or_else(|| is_read.then(for_marks))
     }
 

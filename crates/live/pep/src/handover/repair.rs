@@ -345,12 +345,13 @@ fn fill(socket: &OwnedFd, mut bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Has a restored connection live: its peer is shown its window, and acknowledges what it has. `is_locked`: its receive
-/// buffer stays as it is.
+/// Has a restored connection live: its peer is shown its window, and acknowledges what it has, unless `is_probed_later`:
+/// a peer answers one such segment in half a second (`tcp_invalid_ratelimit`), and the answer has to come here.
+/// `is_locked`: its receive buffer stays as it is.
 ///
 /// # Errors
 /// The kernel's.
-pub(crate) fn begin(socket: &OwnedFd, is_locked: bool) -> io::Result<()> {
+pub(crate) fn begin(socket: &OwnedFd, is_locked: bool, is_probed_later: bool) -> io::Result<()> {
     // include/uapi/asm-generic/socket.h, include/net/sock.h
     const SO_BUF_LOCK: i32 = 72;
     const RCVBUF_LOCK: i32 = 2;
@@ -358,7 +359,10 @@ pub(crate) fn begin(socket: &OwnedFd, is_locked: bool) -> io::Result<()> {
     // before Linux 5.14 both stay as large as they are
     let _ = set_int(socket, libc::SOL_SOCKET, SO_BUF_LOCK, locks);
     freeze::hear(socket)?;
-    sys::send_window_probe(socket)?;
+    match is_probed_later {
+        true => sys::set_repair(socket, false)?,
+        false => sys::send_window_probe(socket)?,
+    }
     sockopt::set_socket_reuseaddr(socket, true)?;
     Ok(())
 }

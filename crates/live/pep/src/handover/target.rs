@@ -26,6 +26,8 @@ struct Transfer<'a> {
     /// What came ahead.
     streams: Streams,
     stay: Vec<(SocketAddr, SocketAddr)>,
+    /// What lives here.
+    moved: Vec<(SocketAddr, SocketAddr)>,
 }
 
 /// A frozen connection that has come.
@@ -65,6 +67,7 @@ pub(super) fn take_over(core: &Core, mut link: Link) {
         restored: Vec::new(),
         streams: Streams::default(),
         stay: Vec::new(),
+        moved: Vec::new(),
         config: Arc::clone(&config),
     };
     let mut event = TargetEvent::Offered;
@@ -84,7 +87,7 @@ pub(super) fn take_over(core: &Core, mut link: Link) {
             }
             TargetStep::Report => link.send(&Message::Ready(transfer.outcomes.clone())),
             TargetStep::Adopt => {
-                transfer.adopt();
+                transfer.adopt(of.route_hook.is_some());
                 let _ = link.send(&Message::Done);
                 transfer.route(of);
                 return;
@@ -220,15 +223,15 @@ impl Transfer<'_> {
         Ok((ran, repair::restore(&flow.wan, Some(&self.config.onward))?))
     }
 
-    /// The connections live here.
-    fn adopt(&mut self) {
+    /// The connections live here. `is_routed`: packets to them come once [`Self::route`] has changed that.
+    fn adopt(&mut self, is_routed: bool) {
         let restored = std::mem::take(&mut self.restored);
         let number = restored.len();
         let alive: Vec<Adopted> = restored
             .into_iter()
             .filter(|one| {
-                let begun =
-                    repair::begin(&one.ran, false).and_then(|()| repair::begin(&one.wan, true));
+                let begun = repair::begin(&one.ran, false, is_routed)
+                    .and_then(|()| repair::begin(&one.wan, true, is_routed));
                 if let Err(error) = &begun {
                     tracing::warn!(client = %one.flow.client, %error, "a connection ends");
                 }
@@ -237,6 +240,8 @@ impl Transfer<'_> {
             .collect();
         self.core.shared.handover.on_reset(number - alive.len());
         self.core.shared.handover.on_adopted(alive.len());
+        let ends = alive.iter().map(|one| (one.flow.client, one.flow.server));
+        self.moved = ends.collect();
         tracing::info!(ue = %self.ue, connections = alive.len(), "connections taken over");
         let workers = self.core.workers();
         let mut parts: Vec<Vec<Adopted>> = workers.iter().map(|_| Vec::new()).collect();
@@ -253,12 +258,15 @@ impl Transfer<'_> {
         }
     }
 
-    /// Has the operator's network send the UE's packets here.
+    /// Has the operator's network send the UE's packets here. What was acknowledged meanwhile went to the other proxy: both
+    /// ends are asked for it.
     fn route(&self, of: &Handover) {
-        if let Some(hook) = &of.route_hook
-            && let Err(error) = self.run_hook(hook)
-        {
+        let Some(hook) = &of.route_hook else { return };
+        if let Err(error) = self.run_hook(hook) {
             tracing::error!(hook = %hook.display(), ue = %self.ue, %error, "the route is not changed");
+        }
+        for worker in self.core.workers() {
+            worker.send(WorkerCommand::Moving(Moving::Probe(self.ue)));
         }
     }
 
@@ -269,8 +277,11 @@ impl Transfer<'_> {
             .stdout(Stdio::null())
             .spawn()?;
         if let Some(mut stdin) = child.stdin.take() {
-            let lines = self.stay.iter();
-            let lines = lines.map(|(client, server)| format!("stays {client} {server}\n"));
+            let all = [("moved", &self.moved), ("stays", &self.stay)];
+            let lines = all.iter().flat_map(|(what, ends)| {
+                let ends = ends.iter();
+                ends.map(move |(client, server)| format!("{what} {client} {server}\n"))
+            });
             // a program that reads nothing is as good
             let _ = stdin.write_all(lines.collect::<String>().as_bytes());
         }

@@ -39,6 +39,8 @@ pub(crate) enum Moving {
     Reset(Vec<Key>),
     /// These live here from now on.
     Adopt(Vec<Adopted>),
+    /// Packets of this UE's connections come here from now on: both ends are to acknowledge what they have.
+    Probe(IpAddr),
 }
 
 /// How far copying is.

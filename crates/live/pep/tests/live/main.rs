@@ -60,6 +60,9 @@ fn tests() -> Vec<Test> {
         kernel::TESTS,
         peers::TESTS,
         moving::TESTS,
+        moving::cells::TESTS,
+        moving::faults::TESTS,
+        moving::routes::TESTS,
         apart::TESTS,
     ]
     .concat()

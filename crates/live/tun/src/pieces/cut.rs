@@ -37,6 +37,16 @@ impl<'a> SuperSegment<'a> {
         self.head.headers
     }
 
+    /// True of TCP, false of UDP.
+    pub fn is_tcp(&self) -> bool {
+        self.head.layout.is_tcp
+    }
+
+    /// The ECN field in its IP header.
+    pub fn ecn(&self) -> u8 {
+        self.head.ecn()
+    }
+
     /// The length of its first segment.
     pub fn segment_len(&self) -> usize {
         self.head.layout.payload + self.head.size
@@ -52,27 +62,30 @@ impl<'a> SuperSegment<'a> {
         self.segments() * self.head.headers.len() + self.payload.len()
     }
 
-    /// Writes its pieces, each of at most `max` bytes, one behind the other at the beginning of `room`, and appends their lengths
-    /// to `lengths`. Gives the bytes of `room` that were used. `number` is that of no other that may still be under way.
+    /// Writes its pieces, each of at most `max` bytes and the first of at most `first`, one behind the other at the beginning of
+    /// `room`, and appends their lengths to `lengths`. Gives the bytes of `room` that were used. `number` is that of no other that
+    /// may still be under way.
     ///
     /// # Errors
-    /// [`SplitError::Room`] if they do not fit, or `max` is so small that a piece holds headers alone.
+    /// [`SplitError::Room`] if they do not fit, or `first` or `max` is so small that a piece holds headers alone.
     pub fn write_pieces(
         &self,
         number: u32,
-        max: usize,
+        (first, max): (usize, usize),
         room: &mut [u8],
         lengths: &mut Vec<usize>,
     ) -> Result<usize, SplitError> {
         let headers = SIZES + self.head.headers.len();
         let capacity = max.saturating_sub(PIECE_HEADER);
-        if capacity <= SIZES + MAX_HEADERS {
-            return Err(SplitError::Room {
-                needed: PIECE_HEADER + SIZES + MAX_HEADERS + 1,
-                room: max,
-            });
+        // of the first
+        let less = max.saturating_sub(first);
+        for (room, least) in [(max, SIZES + MAX_HEADERS), (first, headers)] {
+            if room.saturating_sub(PIECE_HEADER) <= least {
+                let needed = PIECE_HEADER + least + 1;
+                return Err(SplitError::Room { needed, room });
+            }
         }
-        let count = count(self.payload.len(), capacity, headers);
+        let count = count(self.payload.len() + less, capacity, headers);
         let with_headers = (0..count).filter(|index| has_headers(*index, count));
         let needed = count * PIECE_HEADER + with_headers.count() * headers + self.payload.len();
         let has = room.len();
@@ -84,7 +97,8 @@ impl<'a> SuperSegment<'a> {
             let before = if has_headers { headers } else { 0 };
             // what is behind it has a byte at least
             let later = self.payload.len() - (count - 1 - index);
-            let end = later.min(at + capacity - before);
+            let before_payload = if index == 0 { before + less } else { before };
+            let end = later.min(at + capacity - before_payload);
             let length = PIECE_HEADER + before + end - at;
             let (piece, after) = rest.split_at_mut(length);
             rest = after;

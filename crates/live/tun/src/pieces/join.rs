@@ -62,20 +62,32 @@ impl<B: AsRef<[u8]> + From<Vec<u8>> + Clone> Joiner<B> {
         self.held
     }
 
-    /// Takes a piece; what it makes is written with [`Self::flush`]. `now` is a time since any beginning.
-    pub fn push(&mut self, now: Duration, data: B) {
-        let Some(piece) = Piece::read(data.as_ref()) else {
-            self.counters.malformed += 1;
-            return;
-        };
+    /// Takes the pieces of a packet; what they make is written with [`Self::flush`]. `now` is a time since any beginning.
+    pub fn push(&mut self, now: Duration, data: &B) {
+        let (mut at, bytes) = (0, data.as_ref());
+        loop {
+            let Some(piece) = Piece::read(&bytes[at..]) else {
+                self.counters.malformed += 1;
+                return;
+            };
+            self.take(now, &piece, (data.clone(), at));
+            at += piece.end;
+            if at == bytes.len() {
+                return;
+            }
+        }
+    }
+
+    /// Takes a piece, which begins there in its packet.
+    fn take(&mut self, now: Duration, piece: &Piece<'_>, (data, begin): (B, usize)) {
         let of = |state: &Super<B>| state.number == piece.number;
         let index = match self.supers.iter().rposition(of) {
             Some(index) => index,
             None => self.begin(now, piece.number),
         };
         let state = &mut self.supers[index];
-        let (start, ecn, at) = (piece.offset, piece.ecn, piece.payload);
-        let end = start + data.as_ref().len() - at;
+        let (start, ecn, at) = (piece.offset, piece.ecn, begin + piece.payload);
+        let end = start + piece.end - piece.payload;
         let head = piece.head.map(|head| OwnHead::new(&head));
         let is_another = head.is_some_and(|head| state.head.is_some_and(|own| own != head));
         let is_outside = head

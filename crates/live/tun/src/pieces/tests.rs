@@ -54,11 +54,20 @@ impl Made {
     }
 
     fn pieces(&self, number: u32, max: usize) -> Vec<Vec<u8>> {
+        self.pieces_behind(number, max, max)
+    }
+
+    /// Of which the first has less room.
+    fn pieces_behind(&self, number: u32, first: usize, max: usize) -> Vec<Vec<u8>> {
         let whole = SuperSegment::of(self.header, &self.data).expect("a super-segment");
         let (mut room, mut lengths) = (vec![0; 200_000], Vec::new());
-        let used = whole.write_pieces(number, max, &mut room, &mut lengths);
+        let used = whole.write_pieces(number, (first, max), &mut room, &mut lengths);
         assert_eq!(used.expect("room"), lengths.iter().sum::<usize>());
         cut_at(&room, &lengths)
+    }
+
+    fn payload(&self) -> &[u8] {
+        &self.data[self.layout.payload..]
     }
 
     /// What the kernel would make of it.
@@ -123,15 +132,94 @@ fn ranges(pieces: &[Vec<u8>]) -> Vec<(usize, usize)> {
 #[test]
 fn the_layout_is_as_it_is_documented() {
     let made = Made::new(Flow::V4, true, 7, 0x18, 1_000, &[9; 2_500]).with_ecn(2);
-    let pieces = made.pieces(0xa_bcde, 1_400);
+    let pieces = made.pieces(0x2_bcde, 1_400);
     assert_eq!(pieces.len(), 2);
-    assert_eq!(pieces[0][..9], [0xda, 0xbc, 0xde, 0, 0, 3, 0xe8, 9, 0xc4]);
+    assert_eq!(pieces[0][..9], [0xd2, 0xbc, 0xde, 0, 0, 3, 0xe8, 9, 0xc4]);
     assert_eq!(pieces[0][9..61], made.data[..52]);
     let first = 1_400 - 61;
     assert_eq!(pieces[0].len(), 1_400);
     let [at, after] = (first as u16).to_be_bytes();
-    assert_eq!(pieces[1][..5], [0xca, 0xbc, 0xde, at, after]);
+    assert_eq!(pieces[1][..5], [0xc2, 0xbc, 0xde, at, after]);
     assert_eq!(pieces[1].len(), 5 + 2_500 - first);
+}
+
+/// The end of one super-segment, all of a small one, and the beginning of a third.
+#[test]
+fn several_pieces_go_in_one_packet() {
+    let made = |length: usize, seq: u32| {
+        let payload: Vec<u8> = (0..length).map(|at| (at + seq as usize) as u8).collect();
+        Made::new(Flow::V4, true, seq, 0x10, 100, &payload).with_ecn(2)
+    };
+    let (one, two, three) = (made(3_000, 0), made(300, 3_000), made(2_000, 3_300));
+    let mut pieces = one.pieces(1, 1_400);
+    let mut packing = Packing::new(&pieces.pop().expect("the last"));
+    let room = packing.room(1_400);
+    let of_two = two.pieces_behind(2, room, 1_400);
+    assert_eq!(of_two.len(), 1);
+    packing.push(&of_two[0]);
+    let room = packing.room(1_400);
+    let mut of_three = three.pieces_behind(3, room, 1_400).into_iter();
+    let first = of_three.next().expect("one at least");
+    assert_eq!(first.len(), room);
+    let length = (of_two[0].len() - 5) as u16;
+    packing.push(&first);
+    let shared = packing.into_packet();
+    assert_eq!(shared.len(), 1_400);
+    let second = shared.len() - first.len() - 2 - of_two[0].len();
+    assert_eq!(shared[second..][..1], [0xda]);
+    assert_eq!(shared[second + 5..][..2], length.to_be_bytes());
+    assert_eq!(shared[shared.len() - first.len()..], first);
+    pieces.push(shared);
+    pieces.extend(of_three);
+    for is_marked in [false, true] {
+        let mut device = Device::new();
+        for mut packet in pieces.clone() {
+            if is_marked {
+                mark(&mut packet);
+                assert_eq!(ecn(&packet), Some(CE));
+            }
+            device.joiner.push(START, &packet);
+        }
+        device.flush(START);
+        let all = [&one, &two, &three].map(|made| made.payload().to_vec());
+        let came: Vec<u8> = device
+            .packets
+            .iter()
+            .flat_map(|packet| packet[one.layout.payload..].to_vec())
+            .collect();
+        assert_eq!(came, all.concat());
+        let fields = device.packets.iter().map(|packet| packet[1] & CE);
+        assert!(
+            fields.eq(core::iter::repeat_n(
+                if is_marked { CE } else { 2 },
+                device.packets.len()
+            )),
+            "a mark is of all that a packet carries"
+        );
+        assert_eq!(device.joiner.take_counters(), JoinCounters::default());
+    }
+}
+
+#[test]
+fn what_a_packet_of_several_states_must_be_in_it() {
+    let made = Made::new(Flow::V4, true, 0, 0x10, 100, &[7; 500]);
+    let piece = made.pieces(1, 1_400).remove(0);
+    let mut packing = Packing::new(&piece);
+    packing.push(&piece);
+    let whole = packing.into_packet();
+    for length in 0..whole.len() {
+        let (mut joiner, mut cut) = (Joiner::new(true), whole[..length].to_vec());
+        mark(&mut cut);
+        joiner.push(START, &cut);
+        let counted = joiner.take_counters();
+        assert!(
+            counted.malformed + counted.contradictory + counted.repeated > 0,
+            "{length}"
+        );
+    }
+    let mut joiner = Joiner::new(true);
+    joiner.push(START, &whole);
+    assert_eq!(joiner.take_counters().repeated, 1);
 }
 
 #[test]
@@ -181,7 +269,7 @@ fn one_that_comes_whole_is_written_at_once_as_it_was() {
             let made = Made::new(flow, is_tcp, u32::MAX - 9_000, 0x99, 1_200, &payload);
             let mut device = Device::new();
             for piece in made.pieces(1, 1_443) {
-                device.joiner.push(START, piece);
+                device.joiner.push(START, &piece);
             }
             device.flush(START);
             assert_eq!(device.packets, made.segments());
@@ -202,7 +290,7 @@ fn the_beginning_of_a_segment_waits_for_its_end_for_a_while() {
     let arrived = ranges(&pieces)[1].1;
     let mut device = Device::new();
     for piece in &pieces[..2] {
-        device.joiner.push(START, piece.clone());
+        device.joiner.push(START, piece);
     }
     device.flush(START);
     assert_eq!(device.packets, made.segments()[..2]);
@@ -221,7 +309,7 @@ fn contradictions_and_repetitions_are_refused_and_counted() {
     let other = Made::new(Flow::V4, false, 0, 0, 400, &[9; 4_000]);
     let (pieces, others) = (made.pieces(1, 700), other.pieces(1, 700));
     let mut device = Device::new();
-    let mut push = |data: Vec<u8>| device.joiner.push(START, data);
+    let mut push = |data: Vec<u8>| device.joiner.push(START, &data);
     // before its headers it may end beyond what they state
     let mut beyond = pieces[1].clone();
     beyond[3..5].copy_from_slice(&3_900u16.to_be_bytes());
@@ -266,7 +354,7 @@ fn what_a_peer_has_held_is_bounded() {
             .into_iter()
             .filter(|p| p[0] & HAS_HEADERS == 0)
         {
-            device.joiner.push(START, piece);
+            device.joiner.push(START, &piece);
             assert!(device.joiner.held() <= 256 * 1_024);
         }
         device.flush(START);

@@ -1,5 +1,6 @@
 //! Two paths over two wires of one rate.
 
+use crate::quic_download::Download;
 use crate::support::{
     Daemon, Hosts, SERVER, client_config, connect, plain, server_config, two_paths,
 };
@@ -13,7 +14,10 @@ use std::time::{Duration, Instant};
 /// The rate of each wire.
 pub const WIRE_MBPS: u32 = 50;
 /// Bytes of a data frame beside what it carries, encrypted and not: Ethernet 14, IPv4 20, UDP 8, and what the tunnel adds.
-const AROUND: [f64; 2] = [14.0 + 28.0 + 23.0 + 6.0, 14.0 + 28.0 + 28.0];
+const AROUND: [f64; 2] = [
+    42.0 + (secrecy::message::DATA_OVERHEAD + multipath::packet::COMPACT_LEN) as f64,
+    42.0 + 28.0,
+];
 /// What UDP is sent with, in all.
 const UDP_MBPS: u64 = 105;
 
@@ -24,6 +28,8 @@ enum Traffic {
     Tcp { is_cut: bool },
     /// Datagrams of so many bytes, somewhat faster than the wires are, each sent by itself.
     Udp(usize),
+    /// One QUIC connection.
+    Quic,
 }
 
 /// What one measurement showed.
@@ -62,6 +68,10 @@ pub fn measure(is_selected: impl Fn(&str) -> bool) -> Vec<(String, Vec<Pair>)> {
             let name = format!("carrier dccp, {controller}, UDP in {bytes} bytes");
             rows.push((name, of(controller), Traffic::Udp(bytes), true));
         }
+    }
+    for controller in ["bbr2", "newreno"] {
+        let name = format!("carrier dccp, {controller}, QUIC");
+        rows.push((name, of(controller), Traffic::Quic, true));
     }
     let mut measured = Vec::new();
     for (name, more, traffic, is_encrypted) in rows {
@@ -116,6 +126,12 @@ fn pair(more: &str, traffic: Traffic, is_encrypted: bool) -> Pair {
             let watched = watch(&hosts, &mut read, received, is_cut);
             drop(stream);
             drop(sender);
+            shown(watched)
+        }
+        Traffic::Quic => {
+            let download = Download::begin(&hosts.server, &hosts.client, address);
+            let watched = watch(&hosts, &mut || download.read(), received, false);
+            download.end();
             shown(watched)
         }
         Traffic::Udp(bytes) => {

@@ -14,6 +14,7 @@ pub use network::count_notices;
 use crate::arena::Arena;
 use crate::config::{Config, End, PathConfig};
 use crate::error::TunnelError;
+use crate::flow::label;
 use crate::inner::Inner;
 use crate::inside::Inside;
 use crate::limits;
@@ -31,6 +32,7 @@ use crate::udp::{self, UdpSocket};
 use keys::random;
 use links::{LiveLink, LivePath, LivePaths, fault_of};
 use multipath::PathId;
+use multipath::class::Class;
 use multipath::client::{Action, ClientConfig, ClientEvent, ClientPathId};
 use multipath::packet::AddressId;
 use multipath::provision::Builtin;
@@ -335,13 +337,18 @@ impl Outside for Client {
         }
     }
 
-    fn submit(&mut self, now: Instant, packet: Inner) {
-        // refused packets are counted by the tunnel
-        let _ = self.core.send(now, packet);
+    fn class(&mut self, now: Instant, headers: &[u8], bytes: usize) -> Class {
+        self.core
+            .class(now, Bytes::new(bytes as u64), || label(headers))
     }
 
-    fn is_backlogged(&mut self) -> bool {
-        self.core.tunnel().is_backlogged()
+    fn submit(&mut self, now: Instant, packet: Inner, class: Class) {
+        // refused packets are counted by the tunnel
+        let _ = self.core.send_as(now, packet, class);
+    }
+
+    fn backlog(&mut self) -> usize {
+        self.core.tunnel().unassigned()
     }
 
     fn has_room(&mut self, _packet: &Inner, count: usize) -> bool {

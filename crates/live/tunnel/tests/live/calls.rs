@@ -153,9 +153,9 @@ fn packets_of_a_call_arrive_once_while_a_wire_stalls() {
         call.came
     );
     let latency = server.status()["connections"][0]["classes"]["latency"].clone();
-    // those that were put together count as one
+    // each of the call's by itself, given to a path before it came, and others of the class: the kernel's of IGMP
     let counted = latency["packets"].as_u64().expect("a count");
-    assert!((1..=call.sent).contains(&counted), "{latency}");
+    assert!(counted >= call.sent, "{latency}, {} of the call", call.sent);
     assert_eq!(latency["dropped_packets"], 0);
     let page = metrics_of(&hosts.server);
     for line in [

@@ -12,12 +12,13 @@ pub use scale::scaled;
 
 use radio::trace::{Content, Playback, Trace};
 use radio::{TbsTable, max_mcs};
+use ran::CellConfig;
 use scenario::{
-    AccessSpec, AppSpec, CellSpec, ChannelSpec, Experiment, LinkSpec, TraceSpec, TunnelAccess,
-    UeSpec,
+    AccessSpec, AppSpec, CellSpec, ChannelSpec, Experiment, LinkSpec, NamedCell, TraceSpec,
+    TunnelAccess, UeSpec,
 };
 use std::num::NonZeroU32;
-use units::{BitRate, Bytes, Duration};
+use units::{BitRate, Bytes, Duration, Mcs};
 
 /// Fastest access that a lab emulates in full, bit/s of each direction, of up to `FEW_UES`: the
 /// scenarios of 852.6 Mbit/s, with up to 25 flows and a proxy, kept time on two cores (slots late by
@@ -105,9 +106,16 @@ fn fastest(experiment: &Experiment) -> BitRate {
         let rates = experiment.ues.iter().map(|ue| fastest_of(cell, ue));
         rates.max().unwrap_or(BitRate::ZERO)
     };
-    let of_access = || match &experiment.access {
-        AccessSpec::Link(link) => of_link(link),
-        AccessSpec::Cell(cell) => of_cell(cell),
+    let sum = |rates: &mut dyn Iterator<Item = BitRate>| {
+        rates.fold(BitRate::ZERO, |sum, rate| {
+            BitRate::from_bps(sum.as_bps().saturating_add(rate.as_bps()))
+        })
+    };
+    let of_access = || match (&experiment.access, &experiment.cells) {
+        (AccessSpec::Link(link), _) => of_link(link),
+        // each may be busy with a user of its own
+        (AccessSpec::Cell(_), Some(spec)) => sum(&mut spec.cells.iter().map(fastest_of_one)),
+        (AccessSpec::Cell(cell), None) => of_cell(cell),
     };
     let access = match &experiment.tunnel {
         None => of_access(),
@@ -116,9 +124,7 @@ fn fastest(experiment: &Experiment) -> BitRate {
                 TunnelAccess::Link(link) => of_link(link),
                 TunnelAccess::Cell => of_access(),
             });
-            paths.fold(BitRate::ZERO, |sum, rate| {
-                BitRate::from_bps(sum.as_bps().saturating_add(rate.as_bps()))
-            })
+            sum(&mut { paths })
         }
     };
     // the way from the servers may be slower; the way up is of the same rate
@@ -131,6 +137,14 @@ fn fastest_of(cell: &CellSpec, ue: &UeSpec) -> BitRate {
     let recorded = |it: &TraceSpec| rate_of_trace(&it.trace, &it.playback);
     let uplink = ue.uplink.as_ref().and_then(recorded);
     fastest_downlink_of(cell, ue).max(uplink.unwrap_or(BitRate::ZERO))
+}
+
+/// What one of several cells could send a UE.
+fn fastest_of_one(cell: &NamedCell) -> BitRate {
+    let recorded = cell.traces.first();
+    let recorded = recorded.and_then(|it| rate_of_trace(&it.trace, &it.playback));
+    let config = &cell.spec.config;
+    recorded.unwrap_or_else(|| whole_carrier(config, max_mcs(config.mcs_table)))
 }
 
 fn fastest_downlink_of(cell: &CellSpec, ue: &UeSpec) -> BitRate {
@@ -146,6 +160,11 @@ fn fastest_downlink_of(cell: &CellSpec, ue: &UeSpec) -> BitRate {
         ChannelSpec::ConstantMcs { mcs, .. } => mcs,
         _ => max_mcs(config.mcs_table),
     };
+    whole_carrier(config, mcs)
+}
+
+/// What all PRBs carry with an MCS.
+fn whole_carrier(config: &CellConfig, mcs: Mcs) -> BitRate {
     let (re, slot) = (config.data_re_per_prb, config.rat.slot_duration());
     // a table that cannot be is the cell's to refuse
     TbsTable::new(config.mcs_table, config.layers, re, config.n_prb)
@@ -282,6 +301,23 @@ mod tests {
         let cell = cell(&fast);
         assert_eq!(fastest_of(cell, &fast.ues[0]), BitRate::from_mbps(5_000));
         assert!(fastest_downlink_of(cell, &fast.ues[0]) < BitRate::from_mbps(200));
+    }
+
+    /// Three cells of 51 PRBs, each of which may be busy; all are scaled alike, and the radios are kept.
+    #[test]
+    fn several_cells_are_fitted_together() {
+        let before = experiment("../mobility/street.toml");
+        let cells = |e: &Experiment| e.cells.clone().expect("several").cells;
+        let one = fastest_of_one(&cells(&before)[0]);
+        assert_eq!(fastest(&before).as_bps(), 3 * one.as_bps());
+        assert_eq!(fit(&before, None, STOCK).scale, 1.0);
+        let (after, ratio) = scaled(&before, 3);
+        assert_eq!(ratio, 17.0 / 51.0);
+        for (old, new) in cells(&before).iter().zip(cells(&after)) {
+            assert_eq!(old.spec.config.n_prb.get(), 3 * new.spec.config.n_prb.get());
+            assert_eq!(old.radios, new.radios);
+        }
+        assert_eq!(cell(&after).config.n_prb.get(), 17);
     }
 
     #[test]

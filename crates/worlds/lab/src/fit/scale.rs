@@ -22,8 +22,8 @@ use super::queues::scale_queues;
 use radio::trace::Content;
 use ran::{BearerConfig, Rat};
 use scenario::{
-    AccessSpec, AppSpec, CellSpec, ChannelSpec, Experiment, FlowSpec, LinkSpec, LoadSpec,
-    TraceSpec, TunnelAccess, UeSpec,
+    AccessSpec, AppSpec, CellSpec, CellsSpec, ChannelSpec, Experiment, FlowSpec, LinkSpec,
+    LoadSpec, TraceSpec, TunnelAccess, UeSpec,
 };
 use std::sync::Arc;
 use units::{BitRate, Bytes, Prb};
@@ -38,13 +38,15 @@ const MIN_BUFFER: Bytes = Bytes::new(10 * 1500);
 pub fn scaled(experiment: &Experiment, divisor: u32) -> (Experiment, f64) {
     let share = 1.0 / f64::from(divisor.max(1));
     let mut scaled = experiment.clone();
-    let ratio = match &mut scaled.access {
+    let of_access = match &mut scaled.access {
         AccessSpec::Link(link) => {
             scale_link(link, share);
             share
         }
         AccessSpec::Cell(cell) => scale_cell(cell, share),
     };
+    let of_cells = scaled.cells.as_mut().map(|spec| scale_cells(spec, share));
+    let ratio = of_cells.unwrap_or(of_access);
     if let Some(tunnel) = &mut scaled.tunnel {
         for path in &mut tunnel.paths {
             if let TunnelAccess::Link(link) = &mut path.access {
@@ -105,6 +107,22 @@ fn scale_cell(cell: &mut CellSpec, share: f64) -> f64 {
     ratio
 }
 
+/// Returns what the PRBs of all cells together were multiplied by.
+fn scale_cells(cells: &mut CellsSpec, share: f64) -> f64 {
+    let prbs = |cells: &CellsSpec| -> f64 {
+        let each = cells.cells.iter();
+        each.map(|cell| f64::from(cell.spec.config.n_prb.get()))
+            .sum()
+    };
+    let before = prbs(cells);
+    for cell in &mut cells.cells {
+        let ratio = scale_cell(&mut cell.spec, share);
+        let traces = cell.traces.iter_mut();
+        traces.for_each(|trace| scale_trace(trace, ratio));
+    }
+    prbs(cells) / before.max(1.0)
+}
+
 fn scale_ue(ue: &mut UeSpec, ratio: f64) {
     for BearerConfig {
         downlink_buffer,
@@ -125,20 +143,23 @@ fn scale_ue(ue: &mut UeSpec, ratio: f64) {
         ChannelSpec::Trace(trace) => Some(trace),
         _ => None,
     };
-    for TraceSpec {
+    let traces = downlink.into_iter().chain(&mut ue.uplink);
+    traces.for_each(|trace| scale_trace(trace, ratio));
+}
+
+fn scale_trace(spec: &mut TraceSpec, ratio: f64) {
+    let TraceSpec {
         trace, playback, ..
-    } in downlink.into_iter().chain(&mut ue.uplink)
-    {
-        match &trace.content {
-            Content::Rate(rates) => {
-                let narrower = Content::Rate(rates.scaled(ratio));
-                Arc::make_mut(trace).content = narrower;
-            }
-            Content::Opportunities(_) | Content::PacketsPerTick(_) => {
-                playback.packet = playback.packet.mul_f64(ratio).max(Bytes::new(1));
-            }
-            _ => {}
+    } = spec;
+    match &trace.content {
+        Content::Rate(rates) => {
+            let narrower = Content::Rate(rates.scaled(ratio));
+            Arc::make_mut(trace).content = narrower;
         }
+        Content::Opportunities(_) | Content::PacketsPerTick(_) => {
+            playback.packet = playback.packet.mul_f64(ratio).max(Bytes::new(1));
+        }
+        _ => {}
     }
 }
 

@@ -1,13 +1,14 @@
 //! The network of a lab, without its devices: wires, cell and meters, driven by the owner of the clock.
 
 use super::paths::Paths;
+use super::steering::Steering;
 use crate::measure::{Flows, Hop};
 use crate::packet::Packet;
 use crate::topology::Devices;
 use crate::traffic::EndStates;
 use crate::{Error, names};
 use network::measure::{Bottleneck, SeriesSet, Totals};
-use network::{Access, CellRoute, LinkId, Topology, first_rtt, path_delay};
+use network::{Access, CellRoute, LinkId, Radio, Topology, first_rtt, path_delay};
 use ran::Direction;
 use rnis::RadioReport;
 use scenario::{Experiment, LinkResult, RunResult};
@@ -17,6 +18,10 @@ use units::{Duration, Instant, Streams};
 /// The network.
 pub(crate) struct Network {
     topology: Topology<Packet>,
+    /// Through which edge packets go.
+    pub(crate) steering: Steering,
+    /// The last time that anything came to the radio: it goes on from there.
+    latest: Instant,
     /// Packets that a wire or the cell has dropped, before they are counted.
     dropped: Vec<Packet>,
     pub(crate) flows: Flows,
@@ -28,7 +33,11 @@ pub(crate) struct Network {
 
 impl Network {
     /// The network of an experiment for a seed.
-    pub(crate) fn new(experiment: &Experiment, seed: u64) -> Result<Self, Error> {
+    pub(crate) fn new(
+        experiment: &Experiment,
+        seed: u64,
+        steering: Steering,
+    ) -> Result<Self, Error> {
         let first = experiment.flows.iter().map(|flow| flow.start).min();
         let began = Instant::ZERO + first.unwrap_or_default();
         let access_rtt = first_rtt(experiment);
@@ -36,6 +45,8 @@ impl Network {
         let address = |ue| Some(IpAddr::V4(names::ue_address(ue)));
         Ok(Self {
             topology: Topology::new(experiment, address, delay, Streams::new(seed), began)?,
+            steering,
+            latest: Instant::ZERO,
             dropped: Vec::new(),
             flows: Flows::new(experiment, delay, access_rtt),
             bottleneck: Bottleneck::default(),
@@ -50,16 +61,9 @@ impl Network {
         self.topology.next_on_links()
     }
 
-    /// When the cell needs to run next.
-    pub(crate) fn next_in_cell(&self) -> Option<Instant> {
-        self.topology
-            .accesses()
-            .iter()
-            .find_map(|access| match access {
-                Access::Cell(cell) => cell.next_deadline(),
-                // several cells are refused before
-                Access::Wired { .. } | Access::Cells(_) => None,
-            })
+    /// When the radio needs to run next.
+    pub(crate) fn next_in_cell(&mut self) -> Option<Instant> {
+        self.topology.radio()?.next_deadline()
     }
 
     /// Runs everything that is due, and gives what comes out of it to the devices.
@@ -67,7 +71,8 @@ impl Network {
         let (down, up) = (self.topology.path_down(), self.topology.path_up());
         while let Some(packet) = self.take(now, down) {
             self.pass(now, Hop::EdgeFromServer, &packet);
-            devices.wan.push(packet);
+            let site = self.site(&packet);
+            devices.wan[site].push(packet);
         }
         for index in 0..self.topology.accesses().len() {
             match self.topology.accesses()[index] {
@@ -97,12 +102,20 @@ impl Network {
     }
 
     fn run_cell(&mut self, now: Instant, access: usize, devices: &mut Devices) {
-        let Some(cell) = self.topology.cell() else {
+        let Some(mut radio) = self.topology.radio() else {
             return;
         };
-        cell.on_deadline(now);
-        cell.take_dropped(&mut self.dropped);
-        while let Some(delivered) = self.topology.cell().and_then(|c| c.poll_delivered()) {
+        match &mut radio {
+            Radio::One(cell) => cell.on_deadline(now),
+            // slots of all cells, and what users do between them, each at its time and in their order
+            Radio::Several(cells) => {
+                while let Some(due) = cells.next_deadline().filter(|&due| due <= now) {
+                    cells.on_deadline(due.max(self.latest));
+                }
+            }
+        }
+        radio.take_dropped(&mut self.dropped);
+        while let Some(delivered) = self.topology.radio().and_then(|mut r| r.poll_delivered()) {
             let packet = Packet {
                 held: delivered.held,
                 ..delivered.packet
@@ -122,10 +135,14 @@ impl Network {
     ) {
         match (direction, &mut devices.gateway) {
             (Direction::Uplink, gateway) => {
-                if gateway.is_none() {
-                    self.flows.observe(now, Hop::EdgeFromUe, &packet);
-                }
-                devices.ran[access].push(packet);
+                let edge = match gateway {
+                    Some(_) => access,
+                    None => {
+                        self.flows.observe(now, Hop::EdgeFromUe, &packet);
+                        self.site(&packet)
+                    }
+                };
+                devices.ran[edge].push(packet);
             }
             (Direction::Downlink, Some(gateway)) => {
                 self.paths.count(access, &packet.data);
@@ -139,6 +156,13 @@ impl Network {
             }
         }
         self.hops += 1;
+    }
+
+    /// The site through whose edge a packet goes.
+    fn site(&mut self, packet: &Packet) -> usize {
+        let ue = packet.address.ue;
+        let serving = ue.and_then(|ue| self.topology.serving_cell(ue));
+        self.steering.site(packet, serving)
     }
 
     /// A UE sends a packet to its gateway.
@@ -166,6 +190,7 @@ impl Network {
     }
 
     fn enter(&mut self, now: Instant, to: (usize, Direction), route: CellRoute, packet: Packet) {
+        self.latest = self.latest.max(now);
         self.topology
             .enter(now, to, route, packet, &mut self.dropped);
         self.count_dropped(now);
@@ -241,12 +266,15 @@ impl Network {
     }
 
     fn totals(&mut self, now: Instant) -> Totals {
+        self.latest = self.latest.max(now);
         self.topology.totals(now, &mut self.dropped)
     }
 
-    /// The radio report of the period since the last one; a wire has none.
-    pub(crate) fn report(&mut self, now: Instant) -> Option<RadioReport> {
-        self.topology.cell().map(|cell| cell.report(now))
+    /// The radio reports of the period since the last ones, one of each cell; a wire has none.
+    pub(crate) fn reports(&mut self, now: Instant) -> Vec<RadioReport> {
+        self.latest = self.latest.max(now);
+        let radio = self.topology.radio();
+        radio.map_or_else(Vec::new, |mut radio| radio.reports(now))
     }
 
     /// A flow's part of a step of the time series, with what is known of its ends.
@@ -263,6 +291,7 @@ impl Network {
 
     /// The part of the links and of the tunnel's paths in a step.
     pub(crate) fn sample_links(&mut self, now: Instant, step: Duration) {
+        self.latest = self.latest.max(now);
         self.topology.sample(now, &mut self.series);
         self.paths.sample(now, step, &mut self.series);
     }
@@ -273,6 +302,7 @@ impl Network {
         self.bottleneck.stop(end, totals);
         let link: LinkResult = self.bottleneck.result();
         let (flows, proxy_queues) = self.flows.finish(end);
+        let handovers = self.topology.take_handovers(end);
         RunResult {
             seed,
             elapsed: end.since_start(),
@@ -286,6 +316,7 @@ impl Network {
             link,
             series: self.series.finish(),
             packet_hops: self.hops,
+            handovers,
             ..RunResult::default()
         }
     }

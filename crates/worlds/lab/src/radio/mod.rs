@@ -12,8 +12,10 @@
 
 mod forwarding;
 mod paths;
+mod steering;
 
 pub(crate) use forwarding::Network;
+pub(crate) use steering::{Hook, Steering, hook};
 
 use crate::clock::{Clock, timespec};
 use crate::measure::{Event, Lateness};
@@ -44,14 +46,17 @@ const MAX_READS: usize = 16;
 
 /// The devices by the numbers that epoll reports.
 const SERVER: u64 = 0;
-const WAN: u64 = 1;
 const FIRST_UE: u64 = 1 << 16;
-/// The edge's towards the UEs; with a tunnel its end of each path, from here on.
+/// The edges' towards the UEs; with a tunnel the one edge's end of each path, from here on.
 const RAN: u64 = 2 << 16;
 /// The gateway's end of each path of a tunnel.
 const GATEWAY: u64 = 3 << 16;
 /// The gateway's towards its UE.
 const LAN: u64 = 4 << 16;
+/// The edges' towards the servers.
+const WAN: u64 = 5 << 16;
+/// No devices, but what the proxies' route hooks write.
+const HOOK: u64 = 6 << 16;
 
 /// When what is to be done beside the network.
 #[derive(Clone, Copy, Debug)]
@@ -99,6 +104,8 @@ pub(crate) struct Radio {
     pub(crate) clock: Clock,
     pub(crate) network: Network,
     pub(crate) devices: Devices,
+    /// By site; none where there is one.
+    pub(crate) hooks: Vec<Hook>,
     pub(crate) plan: Plan,
     /// From the applications.
     pub(crate) events: Receiver<(usize, Event)>,
@@ -161,6 +168,10 @@ impl Radio {
             let data = epoll::EventData::new_u64(number);
             epoll::add(&poll, tun, data, epoll::EventFlags::IN).map_err(failed())?;
         }
+        for (number, hook) in (HOOK..).zip(&self.hooks) {
+            let data = epoll::EventData::new_u64(number);
+            epoll::add(&poll, hook, data, epoll::EventFlags::IN).map_err(failed())?;
+        }
         Ok(poll)
     }
 
@@ -182,12 +193,16 @@ impl Radio {
             turn.ready.push(SERVER);
         }
         // what comes to the edge is forwarded at once, and can be read at its other side
-        if self.devices.wan.flush() {
-            turn.ready.extend([WAN, RAN]);
-        }
-        for (number, device) in (RAN..).zip(&mut self.devices.ran) {
+        let last_edge = self.devices.wan.len() as u64 - 1;
+        for (edge, device) in (0..).zip(&mut self.devices.wan) {
             if device.flush() {
-                turn.ready.extend([number, WAN]);
+                turn.ready.extend([WAN + edge, RAN + edge]);
+            }
+        }
+        // the paths of a tunnel are all of one edge
+        for (path, device) in (0..).zip(&mut self.devices.ran) {
+            if device.flush() {
+                turn.ready.extend([RAN + path, WAN + path.min(last_edge)]);
             }
         }
         if let Some(gateway) = &mut self.devices.gateway {
@@ -205,11 +220,22 @@ impl Radio {
         turn.ready.sort_unstable();
         turn.ready.dedup();
         let mut packets = core::mem::take(&mut turn.packets);
-        for device in turn.ready.drain(..) {
-            self.read(device, &mut packets)?;
+        for number in turn.ready.drain(..) {
+            match number & !0xffff {
+                HOOK => self.read_hook((number & 0xffff) as usize),
+                _ => self.read(number, &mut packets)?,
+            }
         }
         turn.packets = packets;
         Ok(())
+    }
+
+    /// What a proxy has taken over is to come to it.
+    fn read_hook(&mut self, site: usize) {
+        if let Some(hook) = self.hooks.get_mut(site) {
+            let steering = &mut self.network.steering;
+            hook.read(|line| steering.on_hook(site, line));
+        }
     }
 
     fn read(&mut self, number: u64, packets: &mut Vec<Packet>) -> Result<(), Error> {
@@ -226,8 +252,8 @@ impl Radio {
         let index = (number & 0xffff) as usize;
         for packet in packets.drain(..) {
             match (number & !0xffff, &mut devices.gateway) {
-                (0, _) if number == SERVER => self.network.sent_by_server(now, packet),
-                (0, _) => self.network.sent_up_by_edge(now, packet),
+                (SERVER, _) => self.network.sent_by_server(now, packet),
+                (WAN, _) => self.network.sent_up_by_edge(now, packet),
                 (FIRST_UE, None) => self.network.sent_by_ue(now, index, packet),
                 (FIRST_UE, Some(gateway)) => {
                     self.network.passed_up(now, &packet);
@@ -256,7 +282,7 @@ impl Radio {
 
     fn do_periodic(&mut self, now: Instant, turn: &mut Turn) {
         if turn.report_at <= now {
-            if let Some(report) = self.network.report(now) {
+            for report in self.network.reports(now) {
                 for sink in &self.reports {
                     sink.send(now, report.clone());
                 }
@@ -323,8 +349,9 @@ fn numbered(devices: &Devices) -> impl Iterator<Item = (u64, &Tun)> {
         let paths = (GATEWAY..).zip(&gateway.paths);
         paths.chain([(LAN, &gateway.lan)])
     });
-    [(SERVER, &devices.server), (WAN, &devices.wan)]
+    [(SERVER, &devices.server)]
         .into_iter()
+        .chain((WAN..).zip(&devices.wan))
         .chain((RAN..).zip(&devices.ran))
         .chain((FIRST_UE..).zip(&devices.ues))
         .chain(of_gateway)
@@ -334,8 +361,8 @@ fn numbered(devices: &Devices) -> impl Iterator<Item = (u64, &Tun)> {
 fn device(devices: &mut Devices, number: u64) -> Option<&mut Tun> {
     let index = (number & 0xffff) as usize;
     match number & !0xffff {
-        0 if number == SERVER => Some(&mut devices.server),
-        0 => Some(&mut devices.wan),
+        SERVER => Some(&mut devices.server),
+        WAN => devices.wan.get_mut(index),
         RAN => devices.ran.get_mut(index),
         FIRST_UE => devices.ues.get_mut(index),
         GATEWAY => devices.gateway.as_mut()?.paths.get_mut(index),

@@ -13,8 +13,9 @@ mod responsiveness;
 mod service;
 
 use crate::Error;
+use crate::check::check_network;
 use crate::fit::{Fitted, fit};
-use crate::run::{Lab, Options, Purpose, check_network, run_radio};
+use crate::run::{Lab, Options, Purpose, run_radio};
 use content::Content;
 pub use content::content_path;
 pub use occupied::{Host, Programs};

@@ -326,6 +326,11 @@ impl<P: Packet + Send> Cells<P> {
         }
     }
 
+    /// The cell that serves a UE, or did last; none if there is no such UE.
+    pub fn serving(&self, ue: usize) -> Option<usize> {
+        self.ues.get(ue).map(|mobile| mobile.serving)
+    }
+
     /// The next packet that has come out.
     pub fn poll_delivered(&mut self) -> Option<Delivered<P>> {
         self.delivered.pop_front()

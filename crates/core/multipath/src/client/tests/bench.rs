@@ -71,6 +71,7 @@ fn server(seed: u64) -> Server<Data> {
         path: path(Carrier::Dccp),
         shared: vec![key()],
         connections: 100,
+        path_v6: None,
         half_open: 16,
     };
     let provision = Builtin::new("cpf", seed).expect("known");

@@ -113,6 +113,33 @@ fn rfc_4341_6_acks_are_due_by_ratio_delay_gap_and_mark() {
 }
 
 #[test]
+fn short_packets_are_acknowledged_by_a_ratio_of_their_own() {
+    let mut r = Receiver::new(ReceiverConfig {
+        short_ack_ratio: 16,
+        ..ReceiverConfig::default()
+    });
+    let short = |r: &mut Receiver, n: u64| {
+        arrive(r, 1, n);
+        r.note_short();
+    };
+    (0..15).for_each(|n| short(&mut r, n));
+    assert!(!r.is_ack_due(at(5)) && r.should_piggyback());
+    assert!(r.is_ack_due(at(6)), "delayed long enough");
+    short(&mut r, 15);
+    assert!(r.is_ack_due(at(1)), "the sixteenth");
+    r.acknowledge(at(1), SeqNo::new(1), usize::MAX);
+    // a long one counts as eight of them
+    arrive(&mut r, 1, 16);
+    (17..24).for_each(|n| short(&mut r, n));
+    assert!(!r.is_ack_due(at(1)));
+    short(&mut r, 24);
+    assert!(r.is_ack_due(at(1)));
+    r.acknowledge(at(1), SeqNo::new(2), usize::MAX);
+    short(&mut r, 26);
+    assert!(r.is_ack_due(at(1)), "a gap");
+}
+
+#[test]
 fn rfc_4340_11_1_acks_of_acks_go_with_data_or_seldom() {
     let mut r = receiver();
     for n in 0..200 {

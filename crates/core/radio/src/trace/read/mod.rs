@@ -7,6 +7,8 @@ mod packets;
 mod rate;
 mod ucc;
 
+pub(super) use ucc::days_since_1970;
+
 use super::error::listed;
 use super::format::detect;
 use super::{Content, Format, NetworkTimes, Trace, TraceError};
@@ -81,15 +83,7 @@ impl Input<'_> {
 /// See [`TraceError`]; the first defect of the file ends the reading. If the file looks like a
 /// trace of another format than the one that was requested, the message states it.
 pub fn read(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Trace, TraceError> {
-    if bytes.len() as u64 > MAX_FILE.get() {
-        return Err(TraceError::TooLarge {
-            file: name.into(),
-            what: "the file",
-            found: Bytes::new(bytes.len() as u64).to_string().into(),
-            limit: MAX_FILE.to_string().into(),
-        });
-    }
-    let text = core::str::from_utf8(bytes).map_err(|e| not_text(name, bytes, e.valid_up_to()))?;
+    let text = text_of(name, bytes)?;
     let format = match options.format {
         Some(format) => format,
         None => detect(name, text)?,
@@ -128,6 +122,19 @@ pub fn read(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Trace, Tr
     }
 }
 
+/// The text of a file that is not too large.
+pub(super) fn text_of<'b>(name: &str, bytes: &'b [u8]) -> Result<&'b str, TraceError> {
+    if bytes.len() as u64 > MAX_FILE.get() {
+        return Err(TraceError::TooLarge {
+            file: name.into(),
+            what: "the file",
+            found: Bytes::new(bytes.len() as u64).to_string().into(),
+            limit: MAX_FILE.to_string().into(),
+        });
+    }
+    core::str::from_utf8(bytes).map_err(|e| not_text(name, bytes, e.valid_up_to()))
+}
+
 fn not_text(file: &str, bytes: &[u8], at: usize) -> TraceError {
     let before = &bytes[..at];
     let start = before
@@ -143,7 +150,7 @@ fn not_text(file: &str, bytes: &[u8], at: usize) -> TraceError {
 }
 
 /// The error for a trace that lasts too long.
-fn too_long(file: &str, found: Duration) -> TraceError {
+pub(super) fn too_long(file: &str, found: Duration) -> TraceError {
     TraceError::TooLarge {
         file: file.into(),
         what: "the duration",
@@ -153,7 +160,7 @@ fn too_long(file: &str, found: Duration) -> TraceError {
 }
 
 /// A decimal number of rate units as bit/s, rounded to the nearest.
-fn bit_rate(value: f64, unit: f64) -> BitRate {
+pub(super) fn bit_rate(value: f64, unit: f64) -> BitRate {
     BitRate::from_bps((value * unit).round() as u64)
 }
 

@@ -246,7 +246,7 @@ fn three(text: &str) -> Option<[i64; 3]> {
 
 /// Days from 1970-01-01 to a date of the Gregorian calendar: years counted from March, so that
 /// the leap day is the last of its year.
-fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
+pub(in crate::trace) fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     let (year, month) = if month > 2 {
         (year, month - 3)
     } else {

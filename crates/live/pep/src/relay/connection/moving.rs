@@ -9,6 +9,7 @@ use crate::relay::moving::{Copies, Phase, State};
 use crate::relay::tap::{Store, Tap};
 use crate::sys;
 use relocation::{Ahead, Outcome, Part, Pieces, Rest, Towards};
+use rustix::net::sockopt;
 use std::sync::Arc;
 use units::Instant;
 
@@ -287,6 +288,18 @@ impl Connection {
             freeze::thaw(&self.flow.ran, 0);
             freeze::thaw(&self.flow.wan, mark);
             self.go_on(now);
+        }
+    }
+
+    /// Both ends are to acknowledge what they have, unless it is on its way to another proxy.
+    pub(in crate::relay) fn probe(&self) {
+        if self.is_frozen {
+            return;
+        }
+        for socket in [&self.flow.ran, &self.flow.wan] {
+            // one that has failed is asked nothing
+            let _ = sys::send_window_probe(socket)
+                .and_then(|()| Ok(sockopt::set_socket_reuseaddr(socket, true)?));
         }
     }
 

@@ -67,6 +67,13 @@ impl Worker {
                 }
             }
             Moving::Adopt(adopted) => adopted.into_iter().for_each(|one| self.adopt(one)),
+            Moving::Probe(ue) => {
+                for key in self.of_ue(ue) {
+                    if let Some(connection) = self.connections.get_mut(key) {
+                        connection.probe();
+                    }
+                }
+            }
         }
     }
 

@@ -85,7 +85,7 @@ fn arrive(device: &mut Device, pieces: &[Vec<u8>], fates: &[Fate], length: usize
             arrived.marked[start..end].fill(true);
         }
         arrived.bytes[start..end].fill(true);
-        device.joiner.push(START, data);
+        device.joiner.push(START, &data);
         if flushes {
             device.flush(START);
         }
@@ -103,6 +103,7 @@ proptest! {
         payload in vec(any::<u8>(), 1_001..40_000),
         size in 200u16..1_000,
         max in 200usize..1_500,
+        first in 150usize..1_500,
         seq: u32,
         more_flags in prop::sample::select(vec![0u8, 0x08, 0x01, 0x80, 0x40, 0xc9]),
         is_ipv6: bool,
@@ -111,8 +112,9 @@ proptest! {
     ) {
         let flow = if is_ipv6 { Flow::V6 } else { Flow::V4 };
         let made = Made::new(flow, true, seq, ACK | more_flags, size, &payload).with_ecn(ecn);
-        let pieces = made.pieces(77, max);
-        prop_assert!(pieces.iter().all(|piece| piece.len() <= max));
+        let first = first.min(max);
+        let pieces = made.pieces_behind(77, first, max);
+        prop_assert!(pieces[0].len() <= first && pieces.iter().all(|piece| piece.len() <= max));
         let mut device = Device::new();
         let Arrived { bytes: arrived, marked, has_head } =
             arrive(&mut device, &pieces, &fates, payload.len());
@@ -213,7 +215,7 @@ proptest! {
         for of in order.into_iter().chain((0..made.len()).cycle().take(200)) {
             let count = left.len();
             if let Some(piece) = left[of % count].next() {
-                device.joiner.push(START, piece);
+                device.joiner.push(START, &piece);
                 device.flush(START);
             }
         }
@@ -240,7 +242,7 @@ proptest! {
                 (data[15], data[16], data[18]) = (0, 0, if kind == 1 { 6 } else { 17 });
             }
             let _ = (ecn(&data), is_piece(&data));
-            device.joiner.push(now, data);
+            device.joiner.push(now, &data);
             now += Duration::from_millis(millis);
             device.joiner.flush(now, &mut |_| {});
             prop_assert!(device.joiner.held() <= 256 * 1_024);

@@ -158,6 +158,7 @@ fn server(spec: &TunnelSpec, provision: Box<dyn Provision>) -> Server<Carried> {
     let config = ServerConfig {
         tunnel: tunnel_config(spec),
         path: path_config(spec, 0),
+        path_v6: None,
         shared: Vec::new(),
         connections: CONNECTIONS,
         half_open: CONNECTIONS,
