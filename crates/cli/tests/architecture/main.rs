@@ -75,7 +75,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     (
         "network",
         &[
-            "units", "media", "mobility", "rnis", "queue", "radio", "cc", "ran", "scenario",
+            "units", "media", "mobility", "rnis", "queue", "radio", "cc", "edge", "ran", "scenario",
         ],
     ),
     (

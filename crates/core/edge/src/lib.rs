@@ -16,7 +16,8 @@
 //! beyond what it sends), [`wire`] (the window of each segment, where it can be set as that leaves) and [`pace`] (the
 //! rate that windows mean, where the window itself cannot be set).
 //!
-//! Packets that are not split are not of this machine: [`marker`] has what becomes of them, by the same reports.
+//! Packets that are not split are not of this machine: [`marker`] has what becomes of them, by the same reports. [`uplink`] has
+//! what becomes of packets on their way up, in a UE.
 //!
 //! All that goes in and comes out can be recorded and decided once more ([`recording`]).
 //!
@@ -42,6 +43,7 @@ mod settings;
 #[cfg(test)]
 mod test_support;
 mod unsent;
+pub mod uplink;
 mod window;
 pub mod wire;
 

@@ -57,4 +57,4 @@ pub use tables::{
     pusch_mcs_entry,
 };
 pub use tbs::{NrGrant, NrTbs, TableError, TbsTable, nr_transport_block, transport_block_bytes};
-pub use uplink::{SoundedUplink, UplinkChannel, UplinkState};
+pub use uplink::{PowerControl, PowerControlError, SoundedUplink, UplinkChannel, UplinkState};

@@ -343,7 +343,7 @@ impl<P: Packet + Send> Cell<P> {
             self.schedule_downlink(slot, out);
             self.forward_after_slot(now, out);
         }
-        self.schedule_uplink(slot);
+        self.schedule_uplink(slot, out);
         self.wake = self.next_wake();
     }
 
@@ -376,6 +376,10 @@ impl<P: Packet + Send> Cell<P> {
         let block = self.blocks.get_mut(id);
         let (direction, is_decoded) = (block.direction, block.is_decoded);
         let chunks = core::mem::take(&mut block.chunks);
+        if let Some(report) = block.buffer_status {
+            let ue = block.ue as usize;
+            self.on_buffer_status(now, ue, report, is_decoded);
+        }
         for &chunk in &chunks {
             match chunk {
                 Chunk::Data {

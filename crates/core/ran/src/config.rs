@@ -1,7 +1,7 @@
 //! What a cell is made of. Presets are in `presets.rs`, checks in `check.rs`.
 
 use core::net::IpAddr;
-use queue::{Capacity, QueueConfig};
+use queue::{Capacity, DisciplineConfig, QueueConfig};
 use radio::trace::CellParameters;
 use radio::{BlerFamily, Channel, Load, PrbGroups, UplinkChannel};
 use rnis::{CellId, McsTable, Rnti};
@@ -149,8 +149,10 @@ pub struct BearerConfig {
     pub rlc: RlcMode,
     /// Downlink RLC buffer; drop-tail unless [`CellConfig::queues`] sets another.
     pub downlink_buffer: Capacity,
-    /// Uplink buffer in the UE; drop-tail.
+    /// Uplink buffer in the UE.
     pub uplink_buffer: Capacity,
+    /// Its discipline, as it is in the modem.
+    pub uplink_discipline: DisciplineConfig,
     /// Random loss of each downlink packet that neither HARQ nor RLC repair, 0 to 1.
     pub loss: f64,
 }
@@ -164,12 +166,38 @@ pub struct UplinkConfig {
     pub mcs: Mcs,
     /// Period of scheduling-request opportunities; zero: configured grants, no request is needed.
     pub sr_period: Duration,
-    /// From a scheduling request to the first slot that it may use (request, grant, preparation).
+    /// From a scheduling request to the first slot that it may use (request, grant, preparation), and from a buffer status
+    /// report to the first slot whose grant follows it; no shorter than decoding.
     pub grant_delay: Duration,
+    /// What grants follow.
+    pub grants: Grants,
     /// How long after its last data a UE keeps being granted without a new request.
     pub inactivity: Duration,
     /// What decides on MCS and errors of its blocks.
     pub link: UplinkLink,
+}
+
+/// What grants of the uplink follow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Grants {
+    /// What the UE has, which the base station knows at once.
+    #[default]
+    Demand,
+    /// Buffer status reports (TS 38.321 5.4.5): what the UE had the grant delay before, by levels.
+    BufferStatus,
+}
+
+impl Grants {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Demand, Self::BufferStatus];
+    /// Their names in files, in the same order.
+    pub const NAMES: [&'static str; 2] = ["demand", "buffer-status"];
+
+    /// The one of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let at = Self::NAMES.iter().position(|of| *of == name);
+        at.map(|at| Self::ALL[at])
+    }
 }
 
 /// What decides on MCS and errors of uplink blocks.

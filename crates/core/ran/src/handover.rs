@@ -10,6 +10,7 @@ use crate::mac::scheduler::Average;
 use crate::output::{Direction, UeIndex};
 use crate::packet::Held;
 use crate::ue::Grant;
+use crate::uplink::buffer_status::BufferStatus;
 use queue::{Packet, Queue, QueueManagement};
 use units::{Bytes, Duration, Instant};
 
@@ -114,6 +115,7 @@ impl<P: Packet + Send> Cell<P> {
             usable_from: 0,
             kept_until: None,
         };
+        state.buffer_status = BufferStatus::default();
         state.average = Average::default();
         state.turn = [0; 2];
         self.downlink.active.remove(ue.0);

@@ -49,8 +49,9 @@ mod uplink;
 pub use cell::Cell;
 pub use check::ConfigError;
 pub use config::{
-    Background, BearerConfig, CellConfig, Combining, HarqConfig, QueuesConfig, Rat, RlcAmConfig,
-    RlcMode, SchedulerKind, SubBands, UeConfig, UplinkConfig, UplinkLink, UplinkSource,
+    Background, BearerConfig, CellConfig, Combining, Grants, HarqConfig, QueuesConfig, Rat,
+    RlcAmConfig, RlcMode, SchedulerKind, SubBands, UeConfig, UplinkConfig, UplinkLink,
+    UplinkSource,
 };
 pub use handover::{Left, LeftBearer, SentPacket};
 pub use output::{Direction, DropReason, Layer, Output, UeIndex};

@@ -1,10 +1,10 @@
 //! Sane 3GPP defaults.
 
 use crate::config::{
-    BearerConfig, CellConfig, Combining, HarqConfig, Rat, RlcAmConfig, RlcMode, SchedulerKind,
-    SubBands, UplinkConfig, UplinkLink,
+    BearerConfig, CellConfig, Combining, Grants, HarqConfig, Rat, RlcAmConfig, RlcMode,
+    SchedulerKind, SubBands, UplinkConfig, UplinkLink,
 };
-use queue::Capacity;
+use queue::{Capacity, DisciplineConfig};
 use radio::BlerFamily;
 use rnis::{CellId, McsTable};
 use units::{Bytes, Duration, Mcs, Prb};
@@ -41,6 +41,7 @@ impl CellConfig {
                 grant_delay: Duration::from_millis(8),
                 inactivity: Duration::from_millis(20),
                 link: UplinkLink::FixedMcs,
+                grants: Grants::Demand,
             },
             harq_feedback_error: 0.0,
             n3_rate: None,
@@ -83,6 +84,7 @@ impl CellConfig {
                 grant_delay: slot * 4,
                 inactivity: Duration::from_millis(20),
                 link: UplinkLink::FixedMcs,
+                grants: Grants::Demand,
             },
             harq_feedback_error: 0.0,
             n3_rate: None,
@@ -149,6 +151,7 @@ impl BearerConfig {
             rlc: RlcMode::Am(RlcAmConfig::of(rat)),
             downlink_buffer,
             uplink_buffer: Capacity::Bytes(Bytes::new(1_000_000)),
+            uplink_discipline: DisciplineConfig::DropTail,
             loss: 0.0,
         }
     }

@@ -10,6 +10,7 @@ use crate::rlc::{RandomLoss, Rlc};
 use crate::sdap::QfiMap;
 use crate::stats::{BearerStats, DirectionStats};
 use crate::timers::EntityId;
+use crate::uplink::buffer_status::BufferStatus;
 use core::net::IpAddr;
 use core::ops::Range;
 use queue::{DisciplineConfig, Packet, QueueConfig};
@@ -112,6 +113,8 @@ pub(crate) struct Ue {
     pub(crate) bearers: Range<usize>,
     pub(crate) harq: Harq,
     pub(crate) grant: Grant,
+    /// What the base station knows of its buffer, where grants follow that.
+    pub(crate) buffer_status: BufferStatus,
     pub(crate) average: Average,
     /// The bearer that fills the next transport block first, by direction.
     pub(crate) turn: [usize; 2],
@@ -155,6 +158,7 @@ impl Ue {
                 usable_from: 0,
                 kept_until: None,
             },
+            buffer_status: BufferStatus::default(),
             average: Average::default(),
             turn: [0; 2],
             mark: ReportMark::default(),
@@ -200,11 +204,15 @@ impl<P: Packet + Send> Bearer<P> {
         if config.loss > 0.0 {
             downlink.lose(RandomLoss::new(config.loss, stream("loss")));
         }
+        let uplink = QueueConfig {
+            discipline: config.uplink_discipline.clone(),
+            ..QueueConfig::drop_tail(config.uplink_buffer)
+        };
         Ok(Self {
             ue,
             number,
             downlink,
-            uplink: entity(&QueueConfig::drop_tail(config.uplink_buffer), "rlc/up")?,
+            uplink: entity(&uplink, "rlc/up")?,
         })
     }
     pub(crate) fn rlc(&self, direction: Direction) -> &Rlc<P> {

@@ -128,7 +128,7 @@ const MAX_DRAWS: usize = 20;
 /// An identifier of a session out of it: 15 random bits, those of none that is used.
 fn draw_id(entropy: &mut dyn Entropy, is_used: impl Fn(u32) -> bool) -> Result<u32, Refused> {
     for _ in 0..MAX_DRAWS {
-        let [a, b, ..] = entropy.draw().ok_or(Refused::NoEntropy)?;
+        let [_, _, a, b, ..] = entropy.draw().ok_or(Refused::NoEntropy)?;
         let id = u32::from(u16::from_be_bytes([a, b])) | message::SESSION_BIT;
         if !is_used(id) {
             return Ok(id);

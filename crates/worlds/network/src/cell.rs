@@ -1,19 +1,21 @@
 //! The radio cell as the way into the UEs, with the records of its queues.
 
+mod records;
+
 use crate::Error;
 use crate::channel;
 use crate::check::rnti;
-use crate::measure::{PassageMeter, QueueMeter, SeriesSet, Totals};
+use crate::measure::{PassageMeter, QueueMeter, Totals};
+use crate::uplink::UplinkQueues;
 use core::net::IpAddr;
 use queue::{Ecn, Packet};
 use ran::{
-    BearerConfig, Cell, CellStats, Direction, DropReason, Layer, LeftBearer, Output, UeConfig,
-    UeIndex, UplinkSource,
+    BearerConfig, Cell, CellStats, Direction, LeftBearer, Output, UeConfig, UeIndex, UplinkSource,
 };
 use rnis::{LinkQuality, RadioReport};
-use scenario::{CellSpec, Experiment, FlowSpec, Metric, QueueResult, UeSpec};
+use scenario::{CellSpec, Experiment, FlowSpec};
 use std::collections::VecDeque;
-use units::{BitRate, Bytes, Cqi, Duration, Instant, Mcs, Streams};
+use units::{Bytes, Cqi, Duration, Instant, Mcs, Streams};
 
 /// A flow's place in the cell.
 #[derive(Clone, Copy, Debug)]
@@ -119,6 +121,8 @@ pub struct CellAccess<P> {
     makes_reports: bool,
     /// Counters at the last step of the time series.
     sampled: CellStats,
+    /// What UEs send waits there first, if it is the only cell.
+    uplink: Option<UplinkQueues<P>>,
 }
 
 impl<P: Packet + Send> CellAccess<P> {
@@ -141,7 +145,11 @@ impl<P: Packet + Send> CellAccess<P> {
             Ok((channel, uplink))
         });
         let radios = radios.collect::<Result<Vec<_>, Error>>()?;
-        Self::with_radios(None, spec, experiment, (radios, &address), &streams, began)
+        let radios = (radios, &address as &dyn Fn(usize) -> Option<IpAddr>);
+        Ok(Self {
+            uplink: UplinkQueues::new(experiment, &streams, began)?,
+            ..Self::with_radios(None, spec, experiment, radios, &streams, began)?
+        })
     }
 
     /// The same with the radios of its UEs; one of several cells has a name.
@@ -174,12 +182,12 @@ impl<P: Packet + Send> CellAccess<P> {
             dropped: Vec::new(),
             meters: ues
                 .iter()
-                .map(|ue| meters(&place, ue, spec.config.queues.is_some(), began))
+                .map(|ue| records::meters(&place, ue, spec.config.queues.is_some(), began))
                 .collect(),
             passages: match &spec.config.queues {
                 Some(_) => {
                     let flows = experiment.flows.iter();
-                    flows.map(|flow| passage(&place, flow)).collect()
+                    flows.map(|flow| records::passage(&place, flow)).collect()
                 }
                 None => Vec::new(),
             },
@@ -191,6 +199,7 @@ impl<P: Packet + Send> CellAccess<P> {
             mcs: vec![None; ues.len()],
             makes_reports: false,
             sampled,
+            uplink: None,
         })
     }
 
@@ -212,7 +221,11 @@ impl<P: Packet + Send> CellAccess<P> {
 
     /// When the cell is to run next.
     pub fn next_deadline(&self) -> Option<Instant> {
-        self.cell.next_deadline()
+        let above = self.uplink.as_ref().and_then(UplinkQueues::next_deadline);
+        [self.cell.next_deadline(), above]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// A packet enters at the UPF.
@@ -233,6 +246,23 @@ impl<P: Packet + Send> CellAccess<P> {
 
     /// A packet enters in the UE.
     pub fn send_uplink(&mut self, now: Instant, route: CellRoute, packet: P) {
+        match &mut self.uplink {
+            Some(above) => {
+                above.send(now, route, packet);
+                self.enter_modems(now);
+            }
+            None => self.enter_modem(now, route, packet),
+        }
+    }
+
+    /// What has passed the queues above the modems goes into these.
+    fn enter_modems(&mut self, now: Instant) {
+        while let Some((route, packet)) = self.uplink.as_mut().and_then(UplinkQueues::poll_passed) {
+            self.enter_modem(now, route, packet);
+        }
+    }
+
+    fn enter_modem(&mut self, now: Instant, route: CellRoute, packet: P) {
         let packet = CellPacket {
             packet,
             bearer: route.bearer,
@@ -245,6 +275,15 @@ impl<P: Packet + Send> CellAccess<P> {
         if !core::mem::replace(&mut self.is_busy[route.ue.0], true) {
             self.busy.push(route.ue);
         }
+    }
+
+    /// What a UE's modem shows: bytes that it has sent, each counted once, and those that wait.
+    pub(crate) fn modem(&self, ue: UeIndex) -> (Bytes, Bytes) {
+        let bearers = self.cell.stats().ues[ue.0].bearers.iter();
+        let of = bearers.map(|it| (it.uplink.served, it.uplink.backlog));
+        of.fold((Bytes::ZERO, Bytes::ZERO), |all, it| {
+            (all.0 + it.0, all.1 + it.1)
+        })
     }
 
     /// The cell runs until `now`.
@@ -260,6 +299,11 @@ impl<P: Packet + Send> CellAccess<P> {
                 self.busy.swap_remove(at);
             }
         }
+        if let Some(mut above) = self.uplink.take() {
+            above.on_deadline(now, |ue| self.modem(ue));
+            self.uplink = Some(above);
+            self.enter_modems(now);
+        }
     }
 
     /// The next packet that has come out.
@@ -270,6 +314,9 @@ impl<P: Packet + Send> CellAccess<P> {
     /// Packets that have been dropped.
     pub fn take_dropped(&mut self, into: &mut Vec<P>) {
         into.append(&mut self.dropped);
+        if let Some(above) = &mut self.uplink {
+            above.take_dropped(into);
+        }
     }
 
     /// The radio report of the period since the last one.
@@ -302,180 +349,4 @@ impl<P: Packet + Send> CellAccess<P> {
             used: stats.capacity_used,
         }
     }
-
-    fn take_outputs(&mut self) {
-        for output in self.out.drain(..) {
-            match output {
-                Output::Delivered {
-                    ue,
-                    direction,
-                    packet,
-                    sojourn,
-                    held,
-                    found,
-                } => {
-                    let meters = &mut self.meters[ue.0][usize::from(packet.bearer)];
-                    match direction {
-                        Direction::Downlink => meters.down.left(sojourn),
-                        Direction::Uplink => meters.up.left(sojourn),
-                    }
-                    let flow = packet.flow.map_or(usize::MAX, usize::from);
-                    if direction == Direction::Downlink
-                        && let Some(passage) = self.passages.get_mut(flow)
-                    {
-                        passage.passed(found.bytes, sojourn);
-                    }
-                    self.delivered.push_back(Delivered {
-                        direction,
-                        packet: packet.packet,
-                        held,
-                    });
-                }
-                Output::Dropped {
-                    ue,
-                    direction,
-                    packet,
-                    reason,
-                } => {
-                    let meters = &mut self.meters[ue.0][usize::from(packet.bearer)];
-                    match (reason, direction) {
-                        // it had left the queue
-                        (DropReason::Random, _) => {}
-                        (_, Direction::Downlink) => meters.down.dropped(),
-                        (_, Direction::Uplink) => meters.up.dropped(),
-                    }
-                    let flow = packet.flow.map_or(usize::MAX, usize::from);
-                    if direction == Direction::Downlink
-                        && let Some(passage) = self.passages.get_mut(flow)
-                    {
-                        passage.dropped();
-                    }
-                    self.dropped.push(packet.packet);
-                }
-                Output::Forwarded {
-                    ue,
-                    bearer,
-                    layer,
-                    sojourn,
-                } => {
-                    if let Some([upf, sdap]) = &mut self.meters[ue.0][bearer].above {
-                        match layer {
-                            Layer::Upf => upf.left(sojourn),
-                            Layer::Sdap => sdap.left(sojourn),
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    /// Writes down what waits for a UE. False if no packet of it is in the cell.
-    fn record(&mut self, now: Instant, ue: UeIndex) -> bool {
-        let bearers = &self.cell.stats().ues[ue.0].bearers;
-        let mut holds_packets = false;
-        for (meters, bearer) in self.meters[ue.0].iter_mut().zip(bearers) {
-            for (meter, one) in [
-                (&mut meters.down, &bearer.downlink),
-                (&mut meters.up, &bearer.uplink),
-            ] {
-                meter.set(now, one.backlog);
-                let held = one.core.packets + one.queued.packets + one.in_flight.packets;
-                holds_packets |= !held.is_zero() || !one.backlog.is_zero();
-            }
-            if let Some([upf, sdap]) = &mut meters.above {
-                upf.set(now, bearer.downlink.upf.bytes);
-                sdap.set(now, bearer.downlink.sdap.bytes);
-            }
-        }
-        holds_packets
-    }
-
-    /// A step of the time series: queues, capacity, PRBs and CQI.
-    pub fn sample(&mut self, now: Instant, series: &mut SeriesSet) {
-        if !self.makes_reports {
-            self.make_report(now);
-        }
-        self.cell.advance(now);
-        for meters in self.meters.iter().flatten() {
-            for queue in [&meters.down, &meters.up]
-                .into_iter()
-                .chain(meters.above.iter().flatten())
-            {
-                let bytes = queue.bytes().get() as f64;
-                series.push(queue.name(), Metric::QueueBytes, now, bytes);
-            }
-        }
-        let (stats, before) = (self.cell.stats(), &self.sampled);
-        let slots = stats.downlink_slots - before.downlink_slots;
-        let time = stats.covered_until.saturating_since(before.covered_until);
-        if slots == 0 || time.is_zero() {
-            return; // the step is shorter than a slot
-        }
-        let rate = |bytes| BitRate::from_bytes_per(bytes, time).as_bps() as f64;
-        series.push(
-            &self.name,
-            Metric::Capacity,
-            now,
-            rate(stats.capacity - before.capacity),
-        );
-        for (index, name) in self.ue_names.iter().enumerate() {
-            if !self.cell.serves(UeIndex(index)) {
-                continue;
-            }
-            let (ue, old) = (&stats.ues[index], &before.ues[index]);
-            let prbs = (ue.downlink.prbs - old.downlink.prbs) as f64 / slots as f64;
-            series.push(name, Metric::Prb, now, prbs);
-            series.push(
-                name,
-                Metric::Capacity,
-                now,
-                rate(ue.capacity - old.capacity),
-            );
-            series.push(name, Metric::Cqi, now, f64::from(self.cqis[index].get()));
-            if let Some(mcs) = self.mcs[index] {
-                series.record(name, Metric::Mcs, now, f64::from(mcs.get()));
-            }
-        }
-        let capacity = stats.capacity - before.capacity;
-        if !capacity.is_zero() {
-            let used = stats.capacity_used - before.capacity_used;
-            let share = used.get() as f64 / capacity.get() as f64;
-            series.record(&self.name, Metric::Utilisation, now, share);
-        }
-        self.sampled.clone_from(stats);
-    }
-
-    /// The results of all queues, and of each flow's way through them.
-    pub fn finish(self, end: Instant) -> Vec<QueueResult> {
-        let mut results = Vec::new();
-        for meters in self.meters.into_iter().flatten() {
-            let above = meters.above.into_iter().flatten();
-            let all = [meters.down, meters.up].into_iter().chain(above);
-            results.extend(all.map(|meter| meter.finish(end)));
-        }
-        results.extend(self.passages.into_iter().map(PassageMeter::finish));
-        results
-    }
-}
-
-fn meters(place: &str, ue: &UeSpec, has_queues_above: bool, began: Instant) -> Vec<BearerMeters> {
-    let of = |number: usize| {
-        let place = format!("{place}{}/drb{number}", ue.name);
-        let meter = |name: String| QueueMeter::new(name, began);
-        BearerMeters {
-            up: meter(format!("rlc/{place}/up")),
-            down: meter(format!("rlc/{place}")),
-            above: has_queues_above.then(|| {
-                [
-                    meter(format!("upf/{place}")),
-                    meter(format!("sdap/{place}")),
-                ]
-            }),
-        }
-    };
-    (1..=ue.bearers.len()).map(of).collect()
-}
-
-fn passage(place: &str, flow: &FlowSpec) -> PassageMeter {
-    PassageMeter::new(format!("ran/{place}{}", flow.name))
 }

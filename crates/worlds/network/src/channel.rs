@@ -4,11 +4,11 @@ use crate::Error;
 use radio::moving::MovingRadio;
 use radio::trace::{Playback, Trace};
 use radio::{
-    Channel, ConstantChannel, ConstantLoad, ConstantSinr, Fades, LinkAdaptation, RandomLoad,
-    SoundedUplink,
+    Channel, ConstantChannel, ConstantLoad, ConstantSinr, Fades, LinkAdaptation, PowerControlError,
+    RandomLoad, SinrSource, SoundedUplink,
 };
 use ran::{Background, CellConfig, SubBands, UplinkSource};
-use scenario::{CellSpec, ChannelSpec, LoadSpec, TraceSpec, UeSpec};
+use scenario::{CellSpec, ChannelSpec, LoadSpec, TraceSpec, UeSpec, UplinkRadio};
 use std::sync::Arc;
 use units::{Duration, Streams};
 
@@ -128,8 +128,20 @@ pub fn uplink(
         radio.divide(cell.uplink_groups(), cell.rat.sub_carrier_spacing());
     }
     let channel = SoundedUplink::new(radio, moving.adaptation);
-    let channel = Box::new(channel.map_err(|e| error(e.to_string()))?);
-    Ok(Some(UplinkSource::Sinr(channel)))
+    let channel = channel.map_err(|e| error(e.to_string()))?;
+    let channel = with_power_control(channel, uplink).map_err(|e| error(e.to_string()))?;
+    Ok(Some(UplinkSource::Sinr(Box::new(channel))))
+}
+
+/// A sounded uplink with its power control, if there is any.
+pub(crate) fn with_power_control<S: SinrSource>(
+    channel: SoundedUplink<S>,
+    uplink: &UplinkRadio,
+) -> Result<SoundedUplink<S>, PowerControlError> {
+    match uplink.power_control {
+        Some(power) => channel.with_power_control(power),
+        None => Ok(channel),
+    }
 }
 
 /// The load of the cell that belongs to no UE.

@@ -67,6 +67,14 @@ pub enum Error {
         /// What does not fit.
         problem: String,
     },
+    /// The queue of a UE above its modem.
+    #[error("ue {ue:?}: its queue above the modem: {problem}")]
+    UplinkQueue {
+        /// The UE.
+        ue: String,
+        /// What is wrong.
+        problem: String,
+    },
     /// Load of the cell that belongs to no UE.
     #[error("cell background load: {problem}")]
     Background {

@@ -6,6 +6,7 @@
 //!   rates    the rate of a wire over time
 //!   cells    several cells, and users that are handed over between them
 //!   cell     the radio cell with the records of its queues        channel  its channels and its load
+//!   uplink   what UEs send waits above their modems, or is marked there
 //!   measure  flows, queues, the bottleneck, time series
 //!   check    what must not be in an experiment
 //!   topology the links and the cell of an experiment, and their part of its records
@@ -28,6 +29,7 @@ pub mod measure;
 mod rates;
 mod reports;
 mod topology;
+mod uplink;
 
 pub use cell::{CellAccess, CellRoute, Delivered};
 pub use cells::Cells;

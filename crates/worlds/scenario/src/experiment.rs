@@ -8,6 +8,7 @@ use crate::moving::MovingSpec;
 use crate::tunnel::TunnelSpec;
 use cc::{BuildConfig, RateReport, Reporter, cdbe, meld};
 use edge::marker::MarkerConfig;
+use edge::uplink::UplinkConfig;
 use edge::{Actuator, EdgeConfig};
 use queue::{Capacity, DisciplineConfig};
 use ran::{BearerConfig, CellConfig};
@@ -157,6 +158,17 @@ pub struct UeSpec {
     pub uplink: Option<TraceSpec>,
     /// Bearers; empty for a wired access.
     pub bearers: Vec<BearerConfig>,
+    /// What becomes of its packets above its modem; none: they go into it.
+    pub uplink_queue: Option<UplinkQueueSpec>,
+}
+
+/// The queue of a user above its modem.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UplinkQueueSpec {
+    /// What decides.
+    pub config: UplinkConfig,
+    /// From one status of the modem to the next, above zero.
+    pub status_period: Duration,
 }
 
 /// A trace, already read, and how it is played.

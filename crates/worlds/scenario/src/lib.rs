@@ -52,7 +52,8 @@ pub use error::{Problem, ScenarioError};
 pub use experiment::{
     AccessSpec, AppSpec, CUSTOM_PREFIX, CcSpec, CdbeSpec, CellSpec, ChannelSpec, Direction,
     EcnSpec, Experiment, FlowSpec, LinkSpec, LoadSpec, MeldSpec, OutageSpec, PathSpec, PepMode,
-    PepSpec, ReportSpec, TcpSpec, TraceSpec, Transport, UeSpec, WindowControl, is_custom,
+    PepSpec, ReportSpec, TcpSpec, TraceSpec, Transport, UeSpec, UplinkQueueSpec, WindowControl,
+    is_custom,
 };
 pub use keys::{Fallback, Key, Kind, Range, Section, keys, markdown};
 pub use load::Embedded;

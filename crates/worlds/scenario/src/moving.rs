@@ -4,11 +4,11 @@
 //! offset, or from a random place of its area. The draws come from the copy's own stream, so that they
 //! differ between copies and repeats, and follow from the seed.
 
-use radio::LinkAdaptationConfig;
 use radio::moving::{
     LinkBudgetConfig, Metres, Mobility, MovingRadioConfig, MovingRadioError, Position,
     RangeWarning, Speed, Waypoint,
 };
+use radio::{LinkAdaptationConfig, PowerControl};
 use units::{Duration, Hertz, Rng};
 
 /// Places that are drawn before a user is without one.
@@ -37,6 +37,8 @@ pub struct UplinkRadio {
     pub carrier: Hertz,
     /// From the user to the base station.
     pub budget: LinkBudgetConfig,
+    /// Power control of data; none: full power.
+    pub power_control: Option<PowerControl>,
 }
 
 impl UplinkRadio {

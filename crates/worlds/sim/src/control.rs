@@ -3,7 +3,7 @@
 
 use crate::held::Holder;
 use crate::schedule::EntityId;
-use edge::marker::{self, Fate, Marker};
+use edge::marker::{self, Fate, Marker, two_slots};
 use edge::{Actuator, Edge};
 use network::ReportChannel;
 use rnis::intake::{CheckedReport, Intake};
@@ -51,7 +51,7 @@ impl Control {
                 marker.on_report(now, address, &unsplit);
             }
             if let Some(holder) = &mut self.holder {
-                holder.on_report(now, address, &unsplit, report.cell.slot_duration);
+                holder.on_report(now, address, &unsplit, two_slots(report.cell.slot_duration));
             }
         }
     }

@@ -41,7 +41,7 @@ pub use order::Order;
 pub use packet::{Codepoint, MAX_SEGMENTS, Packet, UeMarker};
 pub use prediction::Prediction;
 pub use report::Reporter;
-pub use window::ByteWindow;
+pub use window::{ByteWindow, two_slots};
 
 use crate::ConfigError;
 use rapid::Unsplit;

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   V as in `virtual_queue.rs` without slack:  what will be in the base station as the next packet gets there
-//!   b = max(2 slots, A / 2),  A: how old the last report had become as the next one came; at most 20 ms
+//!   b = max(least, A / 2),  least: 2 slots of a base station, A: how old the last report had become as the next one came; at most 20 ms
 //!   open while V < R (b + w),  w: how long what waits there of the flows of the proxy takes
 //! ```
 //! It is a window of bytes, not a rate alone, which would add up its own error. b bridges what the radio can carry more than
@@ -34,17 +34,22 @@ pub struct ByteWindow {
 }
 
 /// b of a report that comes with the last one so old.
-fn depth(slot: Duration, age: Duration) -> Duration {
-    (slot * 2).max(age.min(MAX_AGE) / 2)
+fn depth(least: Duration, age: Duration) -> Duration {
+    least.max(age.min(MAX_AGE) / 2)
+}
+
+/// What b is at least where a base station with slots of that duration reports.
+pub fn two_slots(slot: Duration) -> Duration {
+    slot * 2
 }
 
 impl ByteWindow {
-    /// A report came at `now`, of a cell with slots of that duration.
+    /// A report came at `now`; b is `least` at least ([`two_slots`] of a base station).
     pub fn on_report(
         &mut self,
         now: Instant,
         unsplit: &Unsplit,
-        slot: Duration,
+        least: Duration,
         config: &MarkerConfig,
     ) {
         let age = match self.reported_at.replace(unsplit.reported_at) {
@@ -55,7 +60,7 @@ impl ByteWindow {
             slack: 0,
             ..self.reporter.order(now, unsplit, config)
         };
-        self.depth = (depth(slot, age) + self.reporter.own_wait()).as_nanos();
+        self.depth = (depth(least, age) + self.reporter.own_wait()).as_nanos();
     }
 
     /// Whether a packet may go on.
@@ -98,7 +103,8 @@ mod tests {
     use super::*;
     use units::BitRate;
 
-    const SLOT: Duration = Duration::from_millis(1);
+    /// Of slots of 1 ms.
+    const LEAST: Duration = Duration::from_millis(2);
 
     fn at(us: u64) -> Instant {
         Instant::ZERO + Duration::from_micros(us)
@@ -137,6 +143,7 @@ mod tests {
     #[test]
     fn b_is_two_slots_or_half_of_the_age() {
         let ms = Duration::from_millis;
+        let depth = |slot, age| depth(two_slots(slot), age);
         assert_eq!(depth(ms(1), ms(2)), ms(2));
         assert_eq!(depth(ms(1), ms(7)), Duration::from_micros(3_500));
         assert_eq!(depth(Duration::from_micros(125), ms(2)), ms(1));
@@ -146,7 +153,7 @@ mod tests {
     #[test]
     fn two_slots_of_bytes_go_on_and_as_much_again_as_the_radio_sends() {
         let mut window = ByteWindow::default();
-        window.on_report(at(10_000), &unsplit(0, 9_000), SLOT, &config());
+        window.on_report(at(10_000), &unsplit(0, 9_000), LEAST, &config());
         // b = 2 ms: 4,000 bytes
         assert_eq!(passed(&mut window, at(10_000)), 8);
         let opens = window.opens_at(at(10_000));
@@ -160,7 +167,7 @@ mod tests {
     fn what_is_reported_to_wait_counts() {
         let mut window = ByteWindow::default();
         // 7,000 bytes as of 1 ms ago, of which 2,000 have been sent since
-        window.on_report(at(10_000), &unsplit(7_000, 9_000), SLOT, &config());
+        window.on_report(at(10_000), &unsplit(7_000, 9_000), LEAST, &config());
         assert_eq!(passed(&mut window, at(10_000)), 0);
         // 1,000 more than 4,000
         let opens = window.opens_at(at(10_000));
@@ -173,7 +180,7 @@ mod tests {
         let mut window = ByteWindow::default();
         assert_eq!(passed(&mut window, at(5)), 1_000, "before the first");
         let mut window = ByteWindow::default();
-        window.on_report(at(10_000), &unsplit(1_000_000, 10_000), SLOT, &config());
+        window.on_report(at(10_000), &unsplit(1_000_000, 10_000), LEAST, &config());
         assert_eq!(passed(&mut window, at(10_000)), 0);
         let opens = window.opens_at(at(10_000));
         assert!((at(110_000)..at(110_002)).contains(&opens), "{opens:?}");
@@ -184,7 +191,7 @@ mod tests {
             capacity: BitRate::ZERO,
             ..unsplit(1_000_000, 10_000)
         };
-        window.on_report(at(10_000), &nothing, SLOT, &config());
+        window.on_report(at(10_000), &nothing, LEAST, &config());
         assert_eq!(passed(&mut window, at(10_000)), 1_000, "no rate");
     }
 }

@@ -26,6 +26,7 @@ use crate::bler::{BlerCurves, BlerError, BlerFamily};
 use crate::channel::{Channel, ChannelState, Link, SubBands};
 use crate::cqi_policy::{CqiPolicyError, CqiToMcs};
 use crate::groups::PrbGroups;
+use crate::moving::Dbm;
 pub(crate) use reports::Reports;
 use rnis::McsTable;
 use units::{Cqi, Decibel, Duration, Instant};
@@ -52,6 +53,11 @@ pub trait SinrSource: Send {
     /// divided: all PRBs are alike.
     fn groups(&mut self, _: Instant) -> &[f32] {
         &[]
+    }
+
+    /// The mean received power at a time, without fading, as for [`Self::sinr`]; none where it is not modelled.
+    fn mean_received(&mut self, _: Instant) -> Option<Dbm> {
+        None
     }
 }
 

@@ -477,6 +477,10 @@ impl SinrSource for MovingRadio {
         }
         &self.group_sinr
     }
+
+    fn mean_received(&mut self, at: Instant) -> Option<Dbm> {
+        Some(self.received(at))
+    }
 }
 
 #[cfg(test)]

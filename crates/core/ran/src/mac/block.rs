@@ -4,6 +4,7 @@ use super::harq::Attempts;
 use crate::output::Direction;
 use crate::rlc::am::Status;
 use crate::rlc::span::Span;
+use crate::uplink::buffer_status::Report;
 
 /// What a transport block carries.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +39,8 @@ pub(crate) struct Block {
     /// Whether the last transmission was decoded.
     pub(crate) is_decoded: bool,
     pub(crate) attempts: Attempts,
+    /// The buffer status report that it carries.
+    pub(crate) buffer_status: Option<Report>,
 }
 
 /// Things that are put back and taken out again, so that nothing is allocated in the long run.
@@ -90,6 +93,7 @@ impl Pool<Block> {
             groups: 0,
             is_decoded: false,
             attempts: Attempts::default(),
+            buffer_status: None,
         };
         let id = self.take(empty);
         let block = self.get_mut(id);
@@ -97,6 +101,7 @@ impl Pool<Block> {
         block.groups = 0;
         block.is_decoded = false;
         block.attempts = Attempts::default();
+        block.buffer_status = None;
         block.chunks.clear();
         id
     }

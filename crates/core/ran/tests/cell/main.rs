@@ -3,6 +3,7 @@
 mod capacity;
 mod config;
 mod fairness;
+mod grants;
 mod groups;
 mod handover;
 mod harness;

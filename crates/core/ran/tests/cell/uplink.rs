@@ -18,6 +18,7 @@ impl UplinkChannel for Steady {
             sinr: Decibel::new(self.sinr),
             measured_groups: &[],
             groups: &[],
+            density_limit: None,
         }
     }
     fn mcs(&self, sinr: Decibel) -> Option<Mcs> {

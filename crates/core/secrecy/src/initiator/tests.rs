@@ -87,12 +87,12 @@ impl Ends {
             .server
             .receive(self.now, channel, from, &mut bytes, &mut none)
             .expect("accepted");
-        assert_eq!(got.data, Some((link, 7..30)));
+        assert_eq!(got.data, Some((link, 5..30)));
         let mut bytes = vec![6; 30];
         let session = self.server.session(link).expect("a session");
         session.seal(self.now, &mut bytes, 0).expect("sealed");
         let got = self.client.receive(self.now, &mut bytes);
-        assert_eq!(got, Ok(Input::Data(7..30)));
+        assert_eq!(got, Ok(Input::Data(5..30)));
     }
 }
 

@@ -166,7 +166,7 @@ fn several_pieces_go_in_one_packet() {
     let shared = packing.into_packet();
     assert_eq!(shared.len(), 1_400);
     let second = shared.len() - first.len() - 2 - of_two[0].len();
-    assert_eq!(shared[second..][..1], [0xda]);
+    assert_eq!(shared[second..][..3], [0xd8, 0, 2]);
     assert_eq!(shared[second + 5..][..2], length.to_be_bytes());
     assert_eq!(shared[shared.len() - first.len()..], first);
     pieces.push(shared);

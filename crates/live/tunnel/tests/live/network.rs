@@ -192,7 +192,7 @@ fn the_server_follows_a_client_to_a_new_address() {
 type Configured = fn(&str) -> String;
 
 /// What a packet inside has around it on a path, but for UDP and IP: with encryption and without.
-const AROUND: [(Configured, u64); 2] = [(str::to_owned, 6 + 23), (plain, 48)];
+const AROUND: [(Configured, u64); 2] = [(str::to_owned, 6 + 21), (plain, 48)];
 
 /// A path of MTU 1,400: TCP's segments and the device's MTU follow, larger packets are refused by the
 /// kernel with what would fit, and nothing is lost in silence.
@@ -263,7 +263,7 @@ fn paths_may_be_ipv6() {
     let path = one_path("").replace("10.1.0.1:6511", "[fd01::1]:6511");
     let client = Daemon::start(&hosts.client, "client", &client_config("", &path));
     client.wait_for_paths(1);
-    assert_eq!(client.status()["device"]["mtu"], 1_500 - 48 - 6 - 23);
+    assert_eq!(client.status()["device"]["mtu"], 1_500 - 48 - 6 - 21);
     let address = format!("{SERVER}:5001");
     let _sender = serve(&hosts.server, &address, 5_000_000);
     download(&hosts.client, &address, 5_000_000, || {});

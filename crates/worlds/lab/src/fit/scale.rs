@@ -127,11 +127,16 @@ fn scale_ue(ue: &mut UeSpec, ratio: f64) {
     for BearerConfig {
         downlink_buffer,
         uplink_buffer,
+        uplink_discipline,
         ..
     } in &mut ue.bearers
     {
+        uplink_discipline.scale(ratio);
         *downlink_buffer = downlink_buffer.scaled(ratio);
         *uplink_buffer = uplink_buffer.scaled(ratio);
+    }
+    if let Some(above) = &mut ue.uplink_queue {
+        above.config.buffer = above.config.buffer.mul_f64(ratio).max(Bytes::new(1));
     }
     // a trace that states how much a slot carries states it of the whole carrier
     let downlink = match &mut ue.channel {

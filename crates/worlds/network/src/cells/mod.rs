@@ -21,6 +21,7 @@ use crate::Error;
 use crate::cell::{CellAccess, CellRoute, Delivered};
 use crate::check::rnti;
 use crate::measure::{SeriesSet, Totals};
+use crate::uplink::UplinkQueues;
 use measured::{Measured, measure};
 use mobile::{Mobile, Numbered, Waiting};
 use mobility::{
@@ -34,7 +35,7 @@ use rnis::RadioReport;
 use scenario::{CellsSpec, Experiment, HandoverResult, QueueResult};
 use std::collections::VecDeque;
 use std::net::IpAddr;
-use units::{Duration, Instant, Streams};
+use units::{Bytes, Duration, Instant, Streams};
 
 /// One of the cells.
 struct OneCell<P> {
@@ -67,6 +68,8 @@ pub struct Cells<P> {
     dropped: Vec<P>,
     /// Of some UE packets were lost that no report has counted yet.
     has_unreported: bool,
+    /// What UEs send waits there first.
+    uplink: Option<UplinkQueues<P>>,
     // kept for its memory
     lost: Vec<Numbered<P>>,
 }
@@ -141,6 +144,7 @@ impl<P: Packet + Send> Cells<P> {
             delivered: VecDeque::new(),
             dropped: Vec::new(),
             has_unreported: false,
+            uplink: UplinkQueues::new(experiment, &streams, began)?,
             lost: Vec::new(),
         })
     }
@@ -180,8 +184,9 @@ impl<P: Packet + Send> Cells<P> {
     /// When the cells are to run next.
     pub fn next_deadline(&self) -> Option<Instant> {
         let cells = self.cells.iter();
-        let first = cells.filter_map(|cell| cell.access.next_deadline()).min();
-        Some(first.map_or(self.next_of_ues, |at| at.min(self.next_of_ues)))
+        let first = cells.filter_map(|cell| cell.access.next_deadline());
+        let above = self.uplink.as_ref().and_then(UplinkQueues::next_deadline);
+        first.chain(above).chain([self.next_of_ues]).min()
     }
 
     /// A packet enters at the edge.
@@ -211,6 +216,37 @@ impl<P: Packet + Send> Cells<P> {
 
     /// A packet enters in the UE.
     pub fn send_uplink(&mut self, now: Instant, route: CellRoute, packet: P) {
+        match &mut self.uplink {
+            Some(above) => {
+                above.send(now, route, packet);
+                self.enter_modems(now);
+            }
+            None => self.enter_modem(now, route, packet),
+        }
+    }
+
+    /// What has passed the queues above the modems goes into these.
+    fn enter_modems(&mut self, now: Instant) {
+        while let Some((route, packet)) = self.uplink.as_mut().and_then(UplinkQueues::poll_passed) {
+            self.enter_modem(now, route, packet);
+        }
+    }
+
+    /// What the modem of a UE shows: bytes that it has sent, and those that wait, whatever cell they are for.
+    fn modem(&self, ue: UeIndex) -> (Bytes, Bytes) {
+        let cells = self.cells.iter().map(|cell| cell.access.modem(ue));
+        let (sent, queue) = cells.fold((Bytes::ZERO, Bytes::ZERO), |all, it| {
+            (all.0 + it.0, all.1 + it.1)
+        });
+        let between = self.ues[ue.0]
+            .uplink
+            .iter()
+            .map(Packet::bytes)
+            .sum::<Bytes>();
+        (sent, queue + between)
+    }
+
+    fn enter_modem(&mut self, now: Instant, route: CellRoute, packet: P) {
         let packet = Numbered {
             packet,
             direction: Direction::Uplink,
@@ -237,15 +273,19 @@ impl<P: Packet + Send> Cells<P> {
                 self.collect(now, cell);
             }
         }
-        if self.next_of_ues > now {
-            return;
-        }
-        for ue in 0..self.ues.len() {
-            while self.ues[ue].next_deadline() <= now {
-                self.on_ue(now, ue);
+        if self.next_of_ues <= now {
+            for ue in 0..self.ues.len() {
+                while self.ues[ue].next_deadline() <= now {
+                    self.on_ue(now, ue);
+                }
             }
+            self.find_next();
         }
-        self.find_next();
+        if let Some(mut above) = self.uplink.take() {
+            above.on_deadline(now, |ue| self.modem(ue));
+            self.uplink = Some(above);
+            self.enter_modems(now);
+        }
     }
 
     fn find_next(&mut self) {
@@ -299,6 +339,9 @@ impl<P: Packet + Send> Cells<P> {
     /// Packets that have been dropped.
     pub fn take_dropped(&mut self, into: &mut Vec<P>) {
         into.append(&mut self.dropped);
+        if let Some(above) = &mut self.uplink {
+            above.take_dropped(into);
+        }
     }
 
     /// The radio reports of all cells, each with the UEs that it serves. What was lost for a UE because it left a cell is counted
@@ -343,6 +386,9 @@ impl<P: Packet + Send> Cells<P> {
         for cell in &mut self.cells {
             cell.access.sample(now, series);
         }
+        if let Some(above) = &self.uplink {
+            above.sample(now, series);
+        }
     }
 
     /// The handovers that were begun; one that has not been completed ends at `end`.
@@ -362,7 +408,9 @@ impl<P: Packet + Send> Cells<P> {
     /// The results of all queues.
     pub fn finish(self, end: Instant) -> Vec<QueueResult> {
         let cells = self.cells.into_iter();
-        cells.flat_map(|cell| cell.access.finish(end)).collect()
+        let of_cells = cells.flat_map(|cell| cell.access.finish(end));
+        let above = self.uplink.into_iter().flat_map(|above| above.finish(end));
+        of_cells.chain(above).collect()
     }
 
     /// Packets that are in no cell, but on their way to one or behind one that is missing.
@@ -373,7 +421,8 @@ impl<P: Packet + Send> Cells<P> {
             let between = mobile.forwarded.len() + mobile.target.len();
             waiting + between + mobile.uplink.len() + mobile.kept.len()
         };
-        self.ues.iter().map(of).sum()
+        let above = self.uplink.as_ref().map_or(0, UplinkQueues::waiting);
+        self.ues.iter().map(of).sum::<usize>() + above
     }
 }
 

@@ -3,6 +3,7 @@
 use super::measured::{Measured, Recorded};
 use crate::Error;
 use crate::cell::Radio;
+use crate::channel::with_power_control;
 use radio::moving::{Fading, MovingRadio, MovingRadioConfig, MovingRadioError};
 use radio::{LinkAdaptation, OffChannel, SoundedUplink};
 use ran::{SubBands, UplinkSource};
@@ -142,8 +143,9 @@ impl<'a> UeRadios<'a> {
             back.divide(spec.uplink_groups(), spec.rat.sub_carrier_spacing());
         }
         let back = SoundedUplink::new(back, moving.adaptation);
-        let back = Box::new(back.map_err(|error| self.error(&error))?);
-        Ok((channel, Some(UplinkSource::Sinr(back))))
+        let back = back.map_err(|error| self.error(&error))?;
+        let back = with_power_control(back, uplink).map_err(|error| self.error(&error))?;
+        Ok((channel, Some(UplinkSource::Sinr(Box::new(back)))))
     }
 }
 

@@ -8,7 +8,7 @@ use super::Kind::{
 use super::Range::{Any, Positive, Within};
 use super::top::{FASTEST, MAX_TIME};
 use super::{Key, Section, key};
-use ran::{Combining, SchedulerKind, SubBands, UplinkLink};
+use ran::{Combining, Grants, SchedulerKind, SubBands, UplinkLink};
 
 /// What decides on MCS and errors of the uplink.
 const UPLINK_LINKS: &[&str] = &["fixed-mcs", "budget"];
@@ -391,6 +391,28 @@ pub(super) static SECTIONS: &[Section] = &[
                 "With `budget`: noise figure of the base station's receiver (ns-3: 5 dB).",
             ),
             key(
+                "power-control",
+                Choice(&["none", "fractional"]),
+                Value("none"),
+                Any,
+                "With `budget`: `none`: a user sends at full power; `fractional`: at min(`transmit-power`, `p0` + 10 log10(2^mu \
+                 PRBs) + `alpha` x path loss) (TS 36.213 5.1.1.1, TS 38.213 7.1.1).",
+            ),
+            key(
+                "p0",
+                Power,
+                Value("-80 dBm"),
+                Within(-202.0, 24.0),
+                "With `fractional`: the power on one PRB of 180 kHz without the part for the path loss.",
+            ),
+            key(
+                "alpha",
+                Number,
+                Value("0.8"),
+                Within(0.0, 1.0),
+                "With `fractional`: the part of the path loss that is made up for.",
+            ),
+            key(
                 "mcs-from",
                 Choice(&UplinkLink::MCS_FROM),
                 Value("power-headroom"),
@@ -417,7 +439,15 @@ pub(super) static SECTIONS: &[Section] = &[
                     nr: "4 slots",
                 },
                 Within(0.0, 1.0),
-                "From a scheduling request to the first slot that it may use.",
+                "From a scheduling request to the first slot that it may use; with `buffer-status`, from a report to its grants.",
+            ),
+            key(
+                "grants",
+                Choice(&Grants::NAMES),
+                Value("demand"),
+                Any,
+                "What grants follow: `demand`: what a user has, at once; `buffer-status`: the buffer status reports in its \
+                 blocks (TS 38.321 5.4.5), by levels and as old as `grant-delay`; a request is granted 512 B then.",
             ),
             key(
                 "inactivity",

@@ -1,10 +1,13 @@
 //! Keys of users: their channels and bearers.
 
 use super::Fallback::{Absent, Preset, Required, Value};
-use super::Kind::{Capacity, Choice, Count, Decibel, Duration, List, Number, Table, Text};
+use super::Kind::{Bytes, Capacity, Choice, Count, Decibel, Duration, List, Number, Table, Text};
 use super::Range::{Any, Positive, Within};
 use super::top::MAX_TIME;
 use super::{Key, Section, key, trace};
+
+/// Disciplines of a modem's buffer.
+const UPLINK_DISCIPLINES: &[&str] = &["drop-tail", "codel", "fq-codel"];
 
 const BLER: Key = key(
     "bler",
@@ -70,6 +73,37 @@ pub(super) static SECTIONS: &[Section] = &[
                 Any,
                 "When it leaves its cell for which other, where there are several: `[[\"12 s\", \"east\"], [\"30 s\", \"west\"]]`. \
                  Times rise, each handover is complete before the next, and there is no other than these; `[]`: none.",
+            ),
+            key(
+                "uplink-queue",
+                Choice(&["off", "mark", "queue"]),
+                Value("off"),
+                Any,
+                "What becomes of its packets above its modem: `off`: they wait in it; `mark`: they are marked (ECN), or \
+                 dropped early where they cannot be, by what the radio takes of them; `queue`: they wait above it, each flow in \
+                 its turn, and the modem has what goes soon (docs/algorithms/uplink.md). Needs a `[cell]`.",
+            ),
+            key(
+                "uplink-ahead",
+                Duration,
+                Absent("1.5 x `grant-delay` and two periods of uplink slots"),
+                Within(1e-4, 0.5),
+                "With `uplink-queue = \"queue\"`: what the modem is to have, as time at the rate of its radio. Less than the time \
+                 from a buffer status report to its grants costs rate.",
+            ),
+            key(
+                "uplink-limit",
+                Bytes,
+                Value("1 MB"),
+                Positive,
+                "With `uplink-queue = \"queue\"`: what may wait above the modem.",
+            ),
+            key(
+                "uplink-status-period",
+                Duration,
+                Value("5 ms"),
+                Within(1e-3, 1.0),
+                "With `uplink-queue`: from one status of the modem (what it has sent, what waits in it) to the next.",
             ),
             key(
                 "mobility",
@@ -212,6 +246,13 @@ pub(super) static SECTIONS: &[Section] = &[
                 Value("1 MB"),
                 Positive,
                 "Buffer in the user's device.",
+            ),
+            key(
+                "uplink-discipline",
+                Choice(UPLINK_DISCIPLINES),
+                Value("drop-tail"),
+                Any,
+                "How that buffer is managed, in the modem.",
             ),
             key(
                 "loss",

@@ -8,9 +8,11 @@ use crate::experiment::{CellSpec, LoadSpec, TraceSpec};
 use crate::reader::{Frequency, Reader};
 use crate::resolved::ResolvedValue;
 use crate::source::Position;
+use radio::moving::Dbm;
 use radio::{BandwidthError, Carrier, FrequencyRange, McsTable};
 use ran::{
-    CellConfig, Combining, HarqConfig, Rat, SchedulerKind, SubBands, UplinkConfig, UplinkLink,
+    CellConfig, Combining, Grants, HarqConfig, Rat, SchedulerKind, SubBands, UplinkConfig,
+    UplinkLink,
 };
 use rnis::CellId;
 use units::{BitRate, Hertz, Mcs, Prb};
@@ -312,6 +314,7 @@ fn uplink(cx: &mut Context<'_>, cell: &mut Reader<'_>, config: &mut CellConfig) 
         mcs: Mcs::new(reader.count_or("mcs", preset.mcs.get())?),
         sr_period: reader.quantity_or("sr-period", preset.sr_period)?,
         grant_delay: reader.quantity_or("grant-delay", preset.grant_delay)?,
+        grants: Grants::from_name(reader.choice("grants")?).unwrap_or_default(),
         inactivity: reader.quantity_or("inactivity", preset.inactivity)?,
         link: preset.link,
     };
@@ -319,6 +322,7 @@ fn uplink(cx: &mut Context<'_>, cell: &mut Reader<'_>, config: &mut CellConfig) 
         carrier: reader.optional::<Frequency>("frequency")?.map(|it| it.0),
         transmit_power: reader.quantity("transmit-power")?,
         noise_figure: reader.quantity("noise-figure")?,
+        power_control: power_control(&mut reader)?,
     };
     let measured = match reader.choice("mcs-from")? {
         "ns3" => UplinkLink::Ns3,
@@ -338,6 +342,33 @@ fn uplink(cx: &mut Context<'_>, cell: &mut Reader<'_>, config: &mut CellConfig) 
         trace,
         budget: is_measured.then_some(budget),
     })
+}
+
+/// P0 and alpha, where the uplink has power control.
+fn power_control(reader: &mut Reader<'_>) -> Checked<Option<(Dbm, f64)>> {
+    let given = (reader.quantity("p0")?, reader.number("alpha")?);
+    if reader.choice("power-control")? == "none" {
+        if let Some((key, node)) = ["p0", "alpha"]
+            .iter()
+            .find_map(|key| reader.given(key).map(|node| (key, node)))
+        {
+            return Err(fault(node.at, format!("\"{key}\" without power control"))
+                .allowed("a user sends at full power")
+                .hint("remove the line, or take power-control = \"fractional\""));
+        }
+        return Ok(None);
+    }
+    let at = reader.place("power-control");
+    if reader.choice("link")? != "budget" {
+        return Err(fault(at, "power control without a link budget")
+            .allowed("needs link = \"budget\" in [cell.uplink]"));
+    }
+    if reader.choice("mcs-from")? == "ns3" {
+        return Err(fault(at, "power control with mcs-from = \"ns3\"")
+            .allowed("ns-3's rule has the power spread over the whole carrier")
+            .hint("take mcs-from = \"power-headroom\""));
+    }
+    Ok(Some(given))
 }
 
 /// That an MCS is in the table.

@@ -17,6 +17,7 @@ mod trace;
 mod traces;
 mod tunnel;
 mod ue;
+mod uplink_queue;
 
 use crate::Experiment;
 use crate::document::{Node, Table};

@@ -11,8 +11,8 @@ use radio::moving::{
     MovingRadioConfig, MovingRadioError, PathLoss, PathLossError, PathLossModel, RangeWarning,
     Shadowing, Sight, SightRule, Speed, Waypoint,
 };
-use radio::{LinkAdaptation, LinkAdaptationConfig};
-use ran::CellConfig;
+use radio::{LinkAdaptation, LinkAdaptationConfig, PowerControl};
+use ran::{CellConfig, Rat};
 use units::{Duration, Hertz, Streams};
 
 /// Maximum points of a way.
@@ -228,6 +228,13 @@ pub(super) fn channel(
                 noise_figure: budget.noise_figure,
                 bandwidth,
             },
+            power_control: budget.power_control.map(|(p0, alpha)| PowerControl {
+                p0,
+                alpha,
+                max: budget.transmit_power,
+                n_prb: cell.uplink.n_prb,
+                numerology: numerology(cell.rat),
+            }),
         });
     let spec = MovingSpec {
         radio,
@@ -249,6 +256,14 @@ pub(super) fn channel(
         .map_err(|error| located(&error, spec.placement, reader, site, at))?;
     let warnings = spec.warnings(run);
     Ok((spec, warnings))
+}
+
+/// mu; LTE has the sub-carriers of numerology 0.
+fn numerology(rat: Rat) -> u8 {
+    match rat {
+        Rat::Lte => 0,
+        Rat::Nr { numerology } => numerology,
+    }
 }
 
 fn adaptation(reader: &mut Reader<'_>, cell: &CellConfig) -> Checked<LinkAdaptationConfig> {

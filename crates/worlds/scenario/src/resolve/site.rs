@@ -39,6 +39,8 @@ pub(super) struct UplinkBudget {
     pub(super) carrier: Option<Hertz>,
     pub(super) transmit_power: Dbm,
     pub(super) noise_figure: Decibel,
+    /// P0 and alpha of power control; none: full power.
+    pub(super) power_control: Option<(Dbm, f64)>,
 }
 
 /// The same with the bandwidth that follows.

@@ -1,7 +1,9 @@
 //! Users and their bearers.
 
 use super::cells::OtherRadios;
-use super::{Access, Context, channel, check_name, check_unique, copy_name, queues, recorded};
+use super::{
+    Access, Context, channel, check_name, check_unique, copy_name, queues, recorded, uplink_queue,
+};
 use crate::document::{Node, Value};
 use crate::error::{Checked, fault};
 use crate::experiment::{ChannelSpec, UeSpec};
@@ -87,6 +89,7 @@ fn none(access: &Access) -> Checked<(Vec<UeSpec>, Vec<Group>)> {
                 channel: ChannelSpec::Wired,
                 uplink: None,
                 bearers: Vec::new(),
+                uplink_queue: None,
             };
             Ok((
                 vec![ue],
@@ -155,6 +158,7 @@ fn one(
         channel,
         uplink,
         bearers,
+        uplink_queue: uplink_queue::read(&mut reader, access)?,
     };
     Ok((spec, others, (count, reader.finish())))
 }
@@ -208,6 +212,7 @@ fn bearers(ue: &mut Reader<'_>, name: &str, cell: &CellConfig) -> Checked<Vec<Be
             rlc: rlc(&mut reader, cell)?,
             downlink_buffer: reader.capacity("downlink-buffer")?,
             uplink_buffer: reader.capacity("uplink-buffer")?,
+            uplink_discipline: uplink_queue::discipline(&mut reader)?,
             loss: reader.number("loss")?,
         });
         resolved.push(ResolvedValue::Table(reader.finish()));

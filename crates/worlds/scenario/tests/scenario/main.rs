@@ -21,4 +21,5 @@ mod refusals_meld;
 mod refusals_tunnel;
 mod shipped;
 mod traces;
+mod uplink_queue;
 mod uplink_traces;

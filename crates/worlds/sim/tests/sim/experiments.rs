@@ -59,6 +59,7 @@ pub(crate) fn dumbbell(
             channel: ChannelSpec::Wired,
             uplink: None,
             bearers: vec![],
+            uplink_queue: None,
         }],
         flows: vec![],
         pep: no_pep(),
@@ -173,6 +174,7 @@ pub(crate) fn fast_cell(rtt: Duration, duration: Duration) -> Experiment {
         },
         uplink: None,
         bearers: vec![BearerConfig::am(config.rat, buffer)],
+        uplink_queue: None,
     };
     let mut experiment = dumbbell(mbps(100), rtt, Bytes::new(1), duration);
     experiment.path.rate = mbps(10_000);

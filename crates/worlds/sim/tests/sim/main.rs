@@ -22,6 +22,7 @@ mod reports;
 mod tunnel;
 mod tunnel_handover;
 mod unsplit;
+mod uplink_queue;
 mod uplink_trace;
 mod video_and_pages;
 

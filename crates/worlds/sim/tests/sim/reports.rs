@@ -18,6 +18,7 @@ fn cell(duration: Duration) -> Experiment {
         },
         uplink: None,
         bearers: vec![BearerConfig::am(config.rat, buffer)],
+        uplink_queue: None,
     };
     let mut experiment = dumbbell(mbps(100), ms(100), Bytes::new(1), duration);
     experiment.path.rate = mbps(1_000);

@@ -119,11 +119,11 @@ impl<P: Packet + Send> Holder<P> {
         })
     }
 
-    /// A report was accepted that names this UE, of a cell with slots of that duration.
-    pub fn on_report(&mut self, now: Instant, address: IpAddr, unsplit: &Unsplit, slot: Duration) {
+    /// A report was accepted that names this UE; its window is `least` long at least ([`two_slots`](super::two_slots)).
+    pub fn on_report(&mut self, now: Instant, address: IpAddr, unsplit: &Unsplit, least: Duration) {
         let config = self.config;
         if let Ok(ue) = self.ue(address) {
-            ue.window.on_report(now, unsplit, slot, &config);
+            ue.window.on_report(now, unsplit, least, &config);
         }
     }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::marker::two_slots;
 use proptest::prelude::*;
 use queue::Ecn;
 use units::{BitRate, Streams};
@@ -65,7 +66,7 @@ fn holder(buffer: u64) -> Holder<Sent> {
 #[test]
 fn packets_wait_for_the_window_and_flows_take_turns() {
     let mut holder = holder(30_000);
-    holder.on_report(at(10_000), ue(), &unsplit(0, 9_000), SLOT);
+    holder.on_report(at(10_000), ue(), &unsplit(0, 9_000), two_slots(SLOT));
     let mut left = Left::default();
     for number in 0..40 {
         holder.enqueue(at(10_000), ue(), packet(number, 1), &mut left);
@@ -90,7 +91,7 @@ fn packets_wait_for_the_window_and_flows_take_turns() {
 #[test]
 fn all_that_waits_can_be_taken_and_the_ue_be_forgotten() {
     let mut holder = holder(30_000);
-    holder.on_report(at(10_000), ue(), &unsplit(50_000, 10_000), SLOT);
+    holder.on_report(at(10_000), ue(), &unsplit(50_000, 10_000), two_slots(SLOT));
     let ms = Duration::from_millis(1);
     // 2,000 less one in 2^24 ns
     assert!((1_999..=2_000).contains(&holder.carried(ue(), ms).expect("a rate").get()));
@@ -122,7 +123,7 @@ proptest! {
         for (number, gap) in gaps.into_iter().enumerate() {
             // a packet takes 500 us
             now += gap;
-            holder.on_report(at(now), ue(), &unsplit(0, now - 500), SLOT);
+            holder.on_report(at(now), ue(), &unsplit(0, now - 500), two_slots(SLOT));
             let sent = packet(number as u64, number as u64 % flows);
             let mut left = Left::default();
             holder.enqueue(at(now), ue(), sent, &mut left);
@@ -142,7 +143,7 @@ proptest! {
         for (number, (gap, flow, is_reported)) in steps.iter().enumerate() {
             now += gap;
             if *is_reported {
-                holder.on_report(at(now), ue(), &unsplit(gap * 3, now), SLOT);
+                holder.on_report(at(now), ue(), &unsplit(gap * 3, now), two_slots(SLOT));
             }
             holder.enqueue(at(now), ue(), packet(number as u64, *flow), &mut all);
             holder.release(at(now), &mut all);

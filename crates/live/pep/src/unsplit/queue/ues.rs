@@ -10,7 +10,7 @@
 use super::counts::Counts;
 use super::frame::{Charge, Frame, Memory};
 use super::inbox::Radio;
-use edge::marker::{Holder, Switch};
+use edge::marker::{Holder, Switch, two_slots};
 use kernel_marker::{Hold, Marker};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -109,7 +109,8 @@ impl Ues {
         }
         if ue.held.is_some() {
             // the window is there before the first packet
-            context.holder.on_report(now, address, unsplit, *slot);
+            let least = two_slots(*slot);
+            context.holder.on_report(now, address, unsplit, least);
         }
         if begins && ue.held.is_some() {
             context.counts.begun.fetch_add(1, Relaxed);

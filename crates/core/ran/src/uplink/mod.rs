@@ -3,8 +3,11 @@
 //!
 //! A UE that has data but no grant waits for its next scheduling-request opportunity; the grant
 //! delay later it may send, and from then on it is granted in every uplink slot, as much as it needs
-//! of what its fair share is (its buffer status is known to the base station), until it has been
-//! silent for the inactivity time. With configured grants (a request period of zero) it may send in
+//! of what its fair share is, until it has been
+//! silent for the inactivity time. What it needs the base station knows at once ([`Grants::Demand`]), or by the reports that
+//! its blocks carry ([`Grants::BufferStatus`], see `buffer_status`): a request is then for a small block, each grant follows what was
+//! reported the grant delay before, and a block for which the UE has nothing
+//! is padding. With configured grants (a request period of zero) it may send in
 //! the next uplink slot at any time. Opportunities of different UEs lie in successive slots.
 //!
 //! Blocks have the configured MCS and are free of errors, or carry what was recorded of the whole carrier (by PRBs, where
@@ -14,19 +17,23 @@
 //! SINR is that of the groups across which it lies. Retransmissions come first, on as many PRBs as before, but adaptive:
 //! where they lie may change.
 //!
-//! *Deviations*: one layer. With power headroom the MCS is by the mean of the carrier. Buffer status reports take no room. In TDD, requests may be sent in any slot. Requests and
+//! *Deviations*: one layer. With power headroom the MCS is by the mean of the carrier. In TDD, requests may be sent in any slot. Requests and
 //! HARQ feedback have no errors, also of a UE that is out of range for data.
 
-use crate::cell::Cell;
-use crate::config::UplinkLink;
+mod allocation;
+pub(crate) mod buffer_status;
+
+use crate::cell::{Cell, dropper};
+use crate::config::{Grants, UplinkLink};
 use crate::fill::Room;
 use crate::frame::SlotNumber;
-use crate::mac::groups::{effective_sinr, groups_across, members};
 use crate::mac::scheduler::{Candidate, share_equally};
-use crate::output::Direction;
+use crate::output::{Direction, DropReason, Output, UeIndex};
 use crate::set::IndexSet;
+use allocation::Allocation;
+use buffer_status::{REPORT_BYTES, Report, reported};
 use queue::Packet;
-use units::{Bytes, Decibel, Duration, Instant, Mcs};
+use units::{Bytes, Duration, Instant};
 
 /// The fewest PRBs that ns-3 grants.
 const NS3_MIN_PRB: u16 = 3;
@@ -85,7 +92,9 @@ pub(crate) fn next_request(now: Instant, period: Duration, slot: Duration, ue: u
 impl<P: Packet + Send> Cell<P> {
     /// A UE has something to send.
     pub(crate) fn request_uplink(&mut self, now: Instant, ue: usize) {
-        if self.uplink.pending.contains(ue) {
+        let is_by_reports = self.config.uplink.grants == Grants::BufferStatus;
+        let is_known = !is_by_reports || self.ues[ue].buffer_status.expects_grants();
+        if is_known && self.uplink.pending.contains(ue) {
             return;
         }
         self.uplink.pending.insert(ue);
@@ -102,6 +111,10 @@ impl<P: Packet + Send> Cell<P> {
         let from = self.frame.first_from(usable_at).max(self.next_slot);
         grant.usable_from = self.frame.next_uplink(from);
         let usable_from = grant.usable_from;
+        if is_by_reports {
+            let status = &mut self.ues[ue].buffer_status;
+            status.request(self.next_slot, usable_from);
+        }
         let wake = self
             .uplink
             .wake
@@ -111,11 +124,10 @@ impl<P: Packet + Send> Cell<P> {
     }
 
     /// Schedules and sends in `slot`, if it carries uplink.
-    pub(crate) fn schedule_uplink(&mut self, slot: SlotNumber) {
+    pub(crate) fn schedule_uplink(&mut self, slot: SlotNumber, out: &mut Vec<Output<P>>) {
         if self.uplink.wake.is_none_or(|wake| slot < wake) || !self.frame.is_uplink(slot) {
             return;
         }
-        let now = self.frame.start(slot);
         let mut ues = core::mem::take(&mut self.uplink.ues);
         let mut candidates = core::mem::take(&mut self.uplink.candidates);
         let free = self.config.uplink.n_prb.get() - self.send_uplink_again(slot, &mut ues);
@@ -126,9 +138,8 @@ impl<P: Packet + Send> Cell<P> {
             if self.ues[ue as usize].grant.usable_from > slot {
                 continue;
             }
-            let demand = self.uplink_demand(now, ue as usize);
+            let demand = self.demand_in(slot, ue as usize);
             if demand == 0 {
-                self.uplink.pending.remove(ue as usize);
                 continue;
             }
             let all = self.config.uplink.n_prb.get();
@@ -141,9 +152,9 @@ impl<P: Packet + Send> Cell<P> {
             candidates.extend(need.map(|need| Candidate::new(ue, need, 0, 0.0)));
         }
         let turn = if self.config.uplink.link == UplinkLink::Ns3 {
-            self.send_equal_blocks(slot, &candidates, free)
+            self.send_equal_blocks(slot, &candidates, free, out)
         } else {
-            self.send_blocks(slot, &mut candidates, free)
+            self.send_blocks(slot, &mut candidates, free, out)
         };
         if let Some(ue) = turn {
             self.uplink.turn = (ue as usize + 1) % self.ues.len();
@@ -165,16 +176,17 @@ impl<P: Packet + Send> Cell<P> {
         slot: SlotNumber,
         candidates: &mut [Candidate],
         free: u16,
+        out: &mut Vec<Output<P>>,
     ) -> Option<u32> {
         let now = self.frame.start(slot);
         let turn = share_equally(candidates, free);
         let mut first = self.config.uplink.n_prb.get() - free;
         for candidate in candidates.iter().filter(|c| c.prb > 0) {
             let ue = candidate.ue as usize;
-            let demand = self.uplink_demand(now, ue);
+            let demand = self.granted_demand(now, ue);
             // on fewer PRBs than it needs, another MCS may be right
             if let Some(allocation) = self.allocation(slot, ue, demand, candidate.prb) {
-                self.send_uplink_block(now, slot, ue, first, allocation);
+                self.send_uplink_block(slot, ue, first, allocation, out);
             }
             first += candidate.prb;
         }
@@ -187,6 +199,7 @@ impl<P: Packet + Send> Cell<P> {
         slot: SlotNumber,
         candidates: &[Candidate],
         free: u16,
+        out: &mut Vec<Output<P>>,
     ) -> Option<u32> {
         let (now, all) = (self.frame.start(slot), self.config.uplink.n_prb.get());
         let share = all / u16::try_from(candidates.len().max(1)).unwrap_or(u16::MAX);
@@ -200,37 +213,13 @@ impl<P: Packet + Send> Cell<P> {
             if let Some(mcs) = self.worst_mcs(now, ue, first, prb) {
                 let bytes = self.tables.uplink_bytes(mcs, prb);
                 let mcs = Some(mcs);
-                self.send_uplink_block(now, slot, ue, first, Allocation { prb, mcs, bytes });
+                let allocation = Allocation { prb, mcs, bytes };
+                self.send_uplink_block(slot, ue, first, allocation, out);
                 first += prb;
                 turn = Some(candidate.ue);
             }
         }
         turn
-    }
-
-    /// The robust MCS of the worst of some PRBs, as sounded; none where a UE is out of range or has no process.
-    fn worst_mcs(&mut self, now: Instant, ue: usize, first: u16, prb: u16) -> Option<Mcs> {
-        let across = groups_across(self.config.uplink_groups(), first, prb);
-        let uplink = self.ues[ue].uplink.as_mut()?;
-        if uplink.harq.busy >= u32::from(self.config.harq.processes) {
-            return None;
-        }
-        let state = uplink.channel.state(now);
-        let of = |group: usize| state.measured_groups.get(group).copied();
-        let worst = members(across).filter_map(of).reduce(f32::min);
-        let sinr = worst.map_or(state.measured, |it| Decibel::from_linear(f64::from(it)));
-        uplink.channel.robust_mcs(sinr)
-    }
-
-    /// The SINR of a UE whose power is on so many PRBs from `first` on; none where its blocks have no errors.
-    fn uplink_sinr(&mut self, now: Instant, ue: usize, first: u16, prb: u16) -> Option<Decibel> {
-        let layout = self.config.uplink_groups();
-        let state = self.ues[ue].uplink.as_mut()?.channel.state(now);
-        let sinr = match state.groups {
-            [] => state.sinr,
-            groups => effective_sinr(layout, groups_across(layout, first, prb), groups),
-        };
-        Some(sinr + self.tables.density(prb))
     }
 
     /// Blocks that were not decoded go out again, as far as there is room. How many PRBs are taken.
@@ -268,62 +257,71 @@ impl<P: Packet + Send> Cell<P> {
         taken
     }
 
+    /// Bytes for which a UE is to be granted in `slot`; zero if it is not, and it leaves those that wait unless it has more.
+    fn demand_in(&mut self, slot: SlotNumber, ue: usize) -> u64 {
+        let now = self.frame.start(slot);
+        let demand = self.uplink_demand(now, ue);
+        if self.config.uplink.grants == Grants::Demand {
+            if demand == 0 {
+                self.uplink.pending.remove(ue);
+            }
+            return demand;
+        }
+        let status = &mut self.ues[ue].buffer_status;
+        status.catch_up(slot);
+        if demand == 0 && status.is_idle() {
+            self.uplink.pending.remove(ue);
+        } else if demand > 0 && !status.expects_grants() {
+            self.request_uplink(now, ue);
+        }
+        self.ues[ue].buffer_status.next_grant()
+    }
+
+    /// Bytes for which a UE is granted, by the same rule.
+    fn granted_demand(&self, now: Instant, ue: usize) -> u64 {
+        match self.config.uplink.grants {
+            Grants::Demand => self.uplink_demand(now, ue),
+            Grants::BufferStatus => self.ues[ue].buffer_status.next_grant(),
+        }
+    }
+
+    /// A block with a buffer status report was decoded at `now`, or given up.
+    pub(crate) fn on_buffer_status(
+        &mut self,
+        now: Instant,
+        ue: usize,
+        report: Report,
+        is_decoded: bool,
+    ) {
+        let decoding = self.frame.slot() * self.delivery_slots;
+        let delay = self.config.uplink.grant_delay.saturating_sub(decoding);
+        let from = self.frame.first_from(now + delay);
+        let status = &mut self.ues[ue].buffer_status;
+        status.on_block(report, is_decoded.then_some(from));
+    }
+
     /// Bytes that all that a UE has to send would need.
     fn uplink_demand(&self, now: Instant, ue: usize) -> u64 {
         let is_bare = self.config.uplink.link == UplinkLink::Recorded;
         self.demand(now, ue, Direction::Uplink, is_bare)
     }
 
-    /// PRBs, at most `max`, and MCS with which a UE sends so many bytes, or as many as it can; none where it cannot.
-    fn allocation(
-        &mut self,
-        slot: SlotNumber,
-        ue: usize,
-        bytes: u64,
-        max: u16,
-    ) -> Option<Allocation> {
-        let now = self.frame.start(slot);
-        if let Some(recorded) = &mut self.ues[ue].recorded {
-            let all = recorded.bytes(&self.frame, slot);
-            let prb = self.tables.recorded_uplink_prbs_for(bytes, all).min(max);
-            let bytes = self.tables.recorded_uplink_bytes(all, prb);
-            return (bytes > 0).then_some(Allocation {
-                prb,
-                mcs: None,
-                bytes,
-            });
-        }
-        let Some(uplink) = &mut self.ues[ue].uplink else {
-            let mcs = self.config.uplink.mcs;
-            let prb = self.tables.uplink_prbs_for(mcs, bytes).min(max);
-            return Some(Allocation {
-                prb,
-                mcs: Some(mcs),
-                bytes: self.tables.uplink_bytes(mcs, prb),
-            });
-        };
-        if uplink.harq.busy >= u32::from(self.config.harq.processes) {
-            return None;
-        }
-        let measured = uplink.channel.state(now).measured;
-        let mcs = |prb| uplink.channel.mcs(measured + self.tables.density(prb));
-        best_allocation(max, bytes, mcs, |mcs, prb| {
-            self.tables.uplink_bytes(mcs, prb)
-        })
-    }
-
     fn send_uplink_block(
         &mut self,
-        now: Instant,
         slot: SlotNumber,
         ue: usize,
         first: u16,
         Allocation { prb, mcs, bytes }: Allocation,
+        out: &mut Vec<Output<P>>,
     ) {
-        let is_bare = mcs.is_none();
+        let (now, is_bare) = (self.frame.start(slot), mcs.is_none());
         let block = self.blocks.start(ue as u32, Direction::Uplink, prb);
-        self.fill(now, ue, Direction::Uplink, block, Room { bytes, is_bare });
-        if self.blocks.get(block).chunks.is_empty() {
+        self.fill_uplink(slot, ue, block, Room { bytes, is_bare }, out);
+        let (is_empty, has_report) = {
+            let block = self.blocks.get(block);
+            (block.chunks.is_empty(), block.buffer_status.is_some())
+        };
+        if is_empty && !has_report {
             self.blocks.put(block);
             return;
         }
@@ -341,47 +339,48 @@ impl<P: Packet + Send> Cell<P> {
             self.blocks.get_mut(block).is_decoded = true;
             self.arrivals.push_back((slot + self.delivery_slots, block));
         }
-        self.ues[ue].grant.kept_until = Some(now + self.config.uplink.inactivity);
-        if self.uplink_demand(now, ue) == 0 {
+        if !is_empty {
+            self.ues[ue].grant.kept_until = Some(now + self.config.uplink.inactivity);
+        }
+        if self.config.uplink.grants == Grants::Demand && self.uplink_demand(now, ue) == 0 {
             self.uplink.pending.remove(ue);
         }
     }
-}
 
-/// PRBs of an uplink block, its MCS (none where what it carries was recorded) and its bytes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Allocation {
-    prb: u16,
-    mcs: Option<Mcs>,
-    bytes: u64,
-}
-
-/// The fewest PRBs that carry so many bytes, or, where no number of them up to `max` does, those that carry the most:
-/// each further PRB takes power from the others, whose MCS may fall. None where no MCS is possible on any number.
-fn best_allocation(
-    max: u16,
-    bytes: u64,
-    mcs: impl Fn(u16) -> Option<Mcs>,
-    carried: impl Fn(Mcs, u16) -> u64,
-) -> Option<Allocation> {
-    let mut best = None;
-    for prb in 1..=max {
-        let Some(mcs) = mcs(prb) else {
-            continue;
-        };
-        let allocation = Allocation {
-            prb,
-            mcs: Some(mcs),
-            bytes: carried(mcs, prb),
-        };
-        if allocation.bytes >= bytes {
-            return Some(allocation);
+    /// Fills a block, with a buffer status report where grants follow them; hands out what queue management drops meanwhile.
+    fn fill_uplink(
+        &mut self,
+        slot: SlotNumber,
+        ue: usize,
+        block: u32,
+        mut room: Room,
+        out: &mut Vec<Output<P>>,
+    ) {
+        let now = self.frame.start(slot);
+        let has_report = self.config.uplink.grants == Grants::BufferStatus;
+        if has_report {
+            self.ues[ue].buffer_status.grant(room.bytes);
+            if !room.is_bare {
+                room.bytes = room.bytes.saturating_sub(REPORT_BYTES);
+            }
         }
-        if best.is_none_or(|best: Allocation| allocation.bytes > best.bytes) {
-            best = Some(allocation);
+        self.fill(now, ue, Direction::Uplink, block, room);
+        for bearer in self.ues[ue].bearers.clone() {
+            let rlc = self.bearers[bearer].rlc_mut(Direction::Uplink);
+            let mut drop = dropper(out, UeIndex(ue), Direction::Uplink);
+            rlc.take_dropped(|packet| drop(packet, DropReason::QueueManagement));
+        }
+        if has_report {
+            // with the next report, without which the last bytes might never find room
+            let left = match self.uplink_demand(now, ue) {
+                0 => 0,
+                bytes => bytes + REPORT_BYTES,
+            };
+            let left = reported(self.config.rat, left);
+            let report = self.ues[ue].buffer_status.report(slot, left);
+            self.blocks.get_mut(block).buffer_status = Some(report);
         }
     }
-    best
 }
 
 #[cfg(test)]
@@ -398,26 +397,5 @@ mod tests {
         assert_eq!(next(ms(1), 3), ms(3));
         assert_eq!(next(ms(4), 3), ms(13));
         assert_eq!(next(ms(4), 13), ms(13));
-    }
-
-    /// A UE whose power reaches MCS 10 on one PRB, 5 on up to three and none on more; a block carries its MCS times its
-    /// PRBs.
-    #[test]
-    fn power_limits_the_prbs_of_a_grant() {
-        let mcs = |prb| match prb {
-            1 => Some(Mcs::new(10)),
-            2 | 3 => Some(Mcs::new(5)),
-            _ => None,
-        };
-        let best = |max, bytes| {
-            let carried = |mcs: Mcs, prb| u64::from(mcs.get()) * u64::from(prb);
-            best_allocation(max, bytes, mcs, carried).map(|it| (it.prb, it.mcs.map_or(0, Mcs::get)))
-        };
-        assert_eq!(best(100, 8), Some((1, 10)));
-        assert_eq!(best(100, 12), Some((3, 5)));
-        // more than it can: the most that it can, on the fewest PRBs
-        assert_eq!(best(100, 99), Some((3, 5)));
-        assert_eq!(best(2, 99), Some((1, 10)));
-        assert_eq!(best_allocation(9, 1, |_| None, |_, _| 1), None);
     }
 }
