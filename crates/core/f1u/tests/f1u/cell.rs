@@ -65,6 +65,9 @@ fn estimate(world: &World, now: units::Instant, ue: usize) -> Option<Estimate> {
     estimate
 }
 
+/// A report each 100 ms.
+const REPORT_SLOTS: u64 = 100_000 / SLOT_US;
+
 /// Ten seconds of a cell with `ues` UEs whose load rises and falls, so that queues empty and grow to some 100 ms.
 fn run(world: &mut World, ues: usize, mean_load: f64) -> Vec<Errors> {
     let mut errors: Vec<Errors> = (0..ues).map(|_| Errors::default()).collect();
@@ -87,6 +90,10 @@ fn run(world: &mut World, ues: usize, mean_load: f64) -> Vec<Errors> {
         }
         world.run(now);
         world.cell.advance(now);
+        if slot % REPORT_SLOTS == 0 {
+            let report = world.monitor.report(now);
+            assert!(report.ues.len() <= ues);
+        }
         for ue in 0..ues {
             history[ue].push(Moment::of(world, ue));
             // the first second is for the beginning
@@ -163,6 +170,31 @@ fn without_packets_upwards_it_is_known_within_the_units_period() {
         let mut world = World::new(config.clone(), vec![fading(18.0, doppler, seed)], &bearer);
         let mut errors = run(&mut world, 1, 40.0);
         check(&format!("{name}, timer alone"), errors.remove(0), 7.0);
+    }
+}
+
+/// Channels on which no constant of the estimates was chosen.
+const OTHERS: [(f64, u64); 8] = [
+    (3.0, 101),
+    (5.0, 102),
+    (8.0, 103),
+    (12.0, 104),
+    (20.0, 105),
+    (40.0, 106),
+    (80.0, 107),
+    (120.0, 108),
+];
+
+#[test]
+fn so_it_is_over_other_channels() {
+    let config = cell_config();
+    let bearer = acknowledged(&config);
+    for (doppler, seed) in OTHERS {
+        let mut world = World::new(config.clone(), vec![fading(18.0, doppler, seed)], &bearer);
+        world.acknowledges = true;
+        let mut errors = run(&mut world, 1, 40.0);
+        let name = format!("Doppler {doppler} Hz, seed {seed}");
+        check(&name, errors.remove(0), 2.0);
     }
 }
 
