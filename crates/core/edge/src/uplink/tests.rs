@@ -331,7 +331,7 @@ proptest! {
             let packet = Sent { number: ms, flow, bytes, ecn: Ecn::Ect0, sent_at: ms };
             sent += 1;
             above.send(at(ms), packet, &mut left);
-            if ms % 3 == 0 {
+            if ms.is_multiple_of(3) {
                 shown += carried;
                 above.on_status(at(ms), &status(ms, shown, waits));
             }
