@@ -158,7 +158,7 @@ fn a_tunnel_is_set_up_and_taken_down() {
     assert!(
         place
             .done(&["status", file])
-            .contains("device t0 of MTU 1423")
+            .contains("device t0 of MTU 1425")
     );
     assert_eq!(
         place.done(&["reload", file]),
