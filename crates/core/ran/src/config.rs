@@ -180,7 +180,7 @@ pub struct UplinkConfig {
 /// What grants of the uplink follow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Grants {
-    /// What the UE has, which the base station knows at once.
+    /// What the UE has, which the base station is shown at once.
     #[default]
     Demand,
     /// Buffer status reports (TS 38.321 5.4.5): what the UE had the grant delay before, by levels.

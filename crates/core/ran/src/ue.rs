@@ -113,7 +113,7 @@ pub(crate) struct Ue {
     pub(crate) bearers: Range<usize>,
     pub(crate) harq: Harq,
     pub(crate) grant: Grant,
-    /// What the base station knows of its buffer, where grants follow that.
+    /// The state of its buffer at the base station, where grants follow that.
     pub(crate) buffer_status: BufferStatus,
     pub(crate) average: Average,
     /// The bearer that fills the next transport block first, by direction.

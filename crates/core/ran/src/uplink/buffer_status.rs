@@ -1,4 +1,4 @@
-//! What the base station knows of a UE's buffer: buffer status reports (TS 38.321 5.4.5, 6.1.3.1; TS 36.321 5.4.5,
+//! The state of a UE's buffer at the base station: buffer status reports (TS 38.321 5.4.5, 6.1.3.1; TS 36.321 5.4.5,
 //! 6.1.3.1), and the grants that it has given since.
 //!
 //! ```text
@@ -64,7 +64,7 @@ pub(crate) struct Report {
     granted: u64,
 }
 
-/// The buffer of a UE as the base station knows it.
+/// The state of a UE's buffer at the base station.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BufferStatus {
     /// What is still to be granted of the last report.

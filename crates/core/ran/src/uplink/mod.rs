@@ -4,7 +4,7 @@
 //! A UE that has data but no grant waits for its next scheduling-request opportunity; the grant
 //! delay later it may send, and from then on it is granted in every uplink slot, as much as it needs
 //! of what its fair share is, until it has been
-//! silent for the inactivity time. What it needs the base station knows at once ([`Grants::Demand`]), or by the reports that
+//! silent for the inactivity time. What it needs is shown to the base station at once ([`Grants::Demand`]), or by the reports that
 //! its blocks carry ([`Grants::BufferStatus`], see `buffer_status`): a request is then for a small block, each grant follows what was
 //! reported the grant delay before, and a block for which the UE has nothing
 //! is padding. With configured grants (a request period of zero) it may send in
