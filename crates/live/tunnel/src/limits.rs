@@ -23,7 +23,9 @@ const MIN_MTU_V4: usize = 576;
 const MIN_PATH: usize = 1_280;
 /// What a link takes of which nothing is known: Ethernet's.
 const USUAL_LINK: usize = 1_500;
-/// Short packets are as a rule acknowledgements inside, of whose acknowledgements a download would have one for two.
+/// With encryption: short packets are as a rule acknowledgements inside, of whose acknowledgements a download would have one
+/// for two. Without it they keep the ratio of all others: a download over a path without limits, NewReno, had 0.8 instead of
+/// 3.9 Gbit/s with this one.
 const SHORT_ACK_RATIO: u32 = 16;
 /// Congestion control of a server's TCP connections.
 pub(crate) const STREAM_CONTROLLER: &str = "cubic";
@@ -117,7 +119,10 @@ pub(crate) fn tunnel_config(config: &Config, mtu: usize) -> TunnelConfig {
     TunnelConfig {
         mtu,
         is_compact: config.encryption == Encryption::On,
-        short_ack_ratio: SHORT_ACK_RATIO,
+        short_ack_ratio: match config.encryption {
+            Encryption::On => SHORT_ACK_RATIO,
+            Encryption::None => config.connection.short_ack_ratio,
+        },
         // encrypted packets need no other key exchange than that of their sessions
         key_types: match config.encryption {
             Encryption::On => &[KeyType::Plain],
