@@ -10,12 +10,14 @@
 //!   outgoing a packet as such a model is asked about it
 //!   clock    the system's clock, set by a test for the programs that it starts
 //!   machine  what a bench states of the machine, and whether it is quiet enough to record
+//!   bench    how a bench that needs root begins and ends, and where its table goes
 //! ```
 //!
 //! What this crate is *not*: no shipped crate depends on it (it is a dev-dependency only), and it
 //! asserts nothing about how fast anything is.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod clock;
 mod machine;
 mod namespace;
@@ -26,6 +28,7 @@ mod port;
 mod skip;
 mod wait;
 
+pub use bench::{Page, bench};
 pub use clock::StepClock;
 pub use machine::{MAX_LOAD, Machine};
 pub use namespace::Namespace;

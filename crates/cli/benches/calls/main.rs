@@ -23,6 +23,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use table::{Row, Rows};
+use testing::{Page, bench};
 use units::{Duration, Streams};
 
 /// What runs, alone and beside a download, by the names of `lab judge`.
@@ -47,40 +48,15 @@ struct Request {
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let request = match parse(&arguments) {
-        Ok(request) => request,
-        Err(problem) => {
-            eprintln!("calls: {problem}");
-            return ExitCode::from(2);
-        }
+    let page = Page {
+        path: root().join("docs/results/tunnel.md"),
+        name: "calls",
     };
-    if !rustix::process::geteuid().is_root() {
-        eprintln!("skipped: the bench of calls needs root");
-        return ExitCode::SUCCESS;
-    }
-    let machine = match testing::Machine::for_bench(request.is_recorded) {
-        Ok(machine) => machine,
-        Err(problem) => {
-            eprintln!("{problem}");
-            return ExitCode::FAILURE;
-        }
-    };
-    let rows = match measure(&request) {
-        Ok(rows) => rows,
-        Err(problem) => {
-            eprintln!("calls: {problem}");
-            return ExitCode::FAILURE;
-        }
-    };
-    let text = format!(
-        "{}\n{machine}.\n",
-        rows.text(request.repeats, request.seconds)
-    );
-    print!("{text}");
-    if request.is_recorded {
-        record(&text);
-    }
-    ExitCode::SUCCESS
+    let page = |request: &Request| request.is_recorded.then_some(page);
+    bench("calls", parse(&arguments), page, |request| {
+        let rows = measure(request)?;
+        Ok(rows.text(request.repeats, request.seconds))
+    })
 }
 
 fn parse(arguments: &[String]) -> Result<Request, String> {
@@ -197,17 +173,4 @@ fn judged(file: &Path, judge: &str, set: &[&str], seconds: u64) -> Result<Value,
     }
     let all: Value = serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())?;
     Ok(all["judges"][0]["measures"].clone())
-}
-
-/// Where the table stands.
-fn record(table: &str) {
-    const BEGIN: &str = "<!-- calls: begin -->\n";
-    const END: &str = "<!-- calls: end -->";
-    let path = root().join("docs/results/tunnel.md");
-    let text = std::fs::read_to_string(&path).expect("the page is there");
-    let (before, rest) = text
-        .split_once(BEGIN)
-        .expect("it has a place for the table");
-    let (_, after) = rest.split_once(END).expect("the place has an end");
-    std::fs::write(path, format!("{before}{BEGIN}{table}{END}{after}")).expect("written");
 }

@@ -17,11 +17,12 @@
 //! 1 something failed, 2 bad usage.
 #![allow(missing_docs, reason = "a bench")]
 
+use scenario::estimate;
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
-use testing::pattern;
+use testing::{Page, bench, pattern};
 
 const PROGRAMS: [&str; 2] = ["curl", "chromium"];
 const PEPS: [&str; 3] = ["none", "split", "default"];
@@ -33,12 +34,6 @@ const HANDOVERS: usize = 60;
 const INTERRUPTION: f64 = 50.0;
 /// Beyond it, ms.
 const GOAL: f64 = 20.0;
-/// Between these lines of `docs/results/mobility.md` is the table.
-const MARKS: [&str; 2] = [
-    "<!-- real programs: begin -->\n",
-    "<!-- real programs: end -->\n",
-];
-
 /// What the command line requests.
 struct Request {
     repeats: u64,
@@ -49,40 +44,12 @@ struct Request {
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let request = match parse(&arguments) {
-        Ok(request) => request,
-        Err(problem) => {
-            eprintln!("handovers: {problem}");
-            return ExitCode::from(2);
-        }
+    let page = Page {
+        path: place("../../docs/results/mobility.md"),
+        name: "real programs",
     };
-    if !rustix::process::geteuid().is_root() {
-        eprintln!("skipped: the bench of moving users needs root");
-        return ExitCode::SUCCESS;
-    }
-    let machine = match testing::Machine::for_bench(request.is_recorded) {
-        Ok(machine) => machine,
-        Err(problem) => {
-            eprintln!("{problem}");
-            return ExitCode::FAILURE;
-        }
-    };
-    let table = match measure(&request) {
-        Ok(table) => table,
-        Err(problem) => {
-            eprintln!("handovers: {problem}");
-            return ExitCode::FAILURE;
-        }
-    };
-    let text = format!("{table}\n{machine}.\n");
-    print!("{text}");
-    match request.is_recorded.then(|| record(&text)) {
-        Some(Err(problem)) => {
-            eprintln!("handovers: {problem}");
-            ExitCode::FAILURE
-        }
-        _ => ExitCode::SUCCESS,
-    }
+    let page = |request: &Request| request.is_recorded.then_some(page);
+    bench("handovers", parse(&arguments), page, measure)
 }
 
 fn parse(arguments: &[String]) -> Result<Request, String> {
@@ -160,24 +127,24 @@ fn measure(request: &Request) -> Result<String, String> {
 }
 
 fn row(table: &mut String, (program, pep): (&str, &str), runs: &[Run]) {
-    let count = runs.len() as f64;
-    let mean = |of: &dyn Fn(&Run) -> f64| runs.iter().map(of).sum::<f64>() / count;
-    let most = |of: &dyn Fn(&Run) -> f64| runs.iter().map(of).fold(0.0, f64::max);
-    let silence = mean(&|run| run.silence);
-    let squares = runs.iter().map(|run| (run.silence - silence).powi(2));
-    let deviation = (squares.sum::<f64>() / (count - 1.0).max(1.0)).sqrt();
+    let all = |of: &dyn Fn(&Run) -> f64| runs.iter().map(of).collect::<Vec<f64>>();
+    let mean = |of: &dyn Fn(&Run) -> f64| estimate(&all(of)).mean;
+    let max = |of: &dyn Fn(&Run) -> f64| all(of).into_iter().fold(0.0, f64::max);
+    let silence = estimate(&all(&|run| run.silence));
     let holds = runs.iter().filter(|run| run.silence <= INTERRUPTION + GOAL);
     // writing to a text cannot fail
     let _ = writeln!(
         table,
-        "| {program} | `{pep}` | {silence:.0} ± {:.0}, {:.0} | {} of {count} | {:.1} | {:.1} | {} | {:.1} |",
-        1.96 * deviation / count.sqrt(),
-        most(&|run| run.silence),
+        "| {program} | `{pep}` | {:.0} ± {:.0}, {:.0} | {} of {} | {:.1} | {:.1} | {} | {:.1} |",
+        silence.mean,
+        silence.ci95,
+        max(&|run| run.silence),
         holds.count(),
+        runs.len(),
         mean(&|run| run.mbps),
         mean(&|run| run.moved as f64),
         runs.iter().map(|run| run.aborted).sum::<u64>(),
-        most(&|run| run.frozen),
+        max(&|run| run.frozen),
     );
 }
 
@@ -285,16 +252,4 @@ fn sha256(file: &Path) -> Result<String, String> {
     let text = String::from_utf8_lossy(&done.stdout);
     let digest = text.split_whitespace().next().map(str::to_owned);
     digest.ok_or_else(|| "sha256sum printed nothing".to_owned())
-}
-
-/// Puts the table into its place in the results.
-fn record(text: &str) -> Result<(), String> {
-    let file = place("../../docs/results/mobility.md");
-    let before = std::fs::read_to_string(&file).map_err(|error| error.to_string())?;
-    let parts = before
-        .split_once(MARKS[0])
-        .and_then(|(head, rest)| Some((head, rest.split_once(MARKS[1])?.1)));
-    let (head, tail) = parts.ok_or_else(|| format!("{}: no marks", file.display()))?;
-    let all = format!("{head}{}{text}{}{tail}", MARKS[0], MARKS[1]);
-    std::fs::write(&file, all).map_err(|error| error.to_string())
 }

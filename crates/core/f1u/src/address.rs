@@ -40,39 +40,34 @@ impl Address {
 
     /// A packet goes down whose length only one for this destination had. True if the bearer was another UE's until now.
     pub(crate) fn on_match(&mut self, destination: IpAddr) -> bool {
-        if self.configured.is_some() || self.seen == Some(destination) {
-            self.matched = None;
-            return false;
-        }
-        let matches = match self.matched {
-            Some((matched, count)) if matched == destination => count + 1,
-            _ => 1,
-        };
-        if matches < MATCHES {
-            self.matched = Some((destination, matches));
-            return false;
-        }
-        self.matched = None;
-        self.seen.replace(destination).is_some()
+        let is_new = self.is_new(destination);
+        is_agreed(&mut self.matched, is_new.then_some(destination), MATCHES)
+            && self.seen.replace(destination).is_some()
     }
 
     /// A packet for this destination goes down. True if the bearer was another UE's until now.
     pub(crate) fn on_packet(&mut self, destination: IpAddr) -> bool {
-        if self.configured.is_some() || self.seen == Some(destination) {
-            self.candidate = None;
-            return false;
-        }
-        let seen = match self.candidate {
-            Some((candidate, seen)) if candidate == destination => seen + 1,
-            _ => 1,
-        };
-        if seen < AGREEMENT {
-            self.candidate = Some((destination, seen));
-            return false;
-        }
-        self.candidate = None;
-        self.seen.replace(destination).is_some()
+        let is_new = self.is_new(destination);
+        is_agreed(
+            &mut self.candidate,
+            is_new.then_some(destination),
+            AGREEMENT,
+        ) && self.seen.replace(destination).is_some()
     }
+
+    fn is_new(&self, destination: IpAddr) -> bool {
+        self.configured.is_none() && self.seen != Some(destination)
+    }
+}
+
+/// One more sign that a bearer is of that UE, or that it is of none that is new: true if it is as many in a row as are needed.
+fn is_agreed(signs: &mut Option<(IpAddr, u8)>, of: Option<IpAddr>, needed: u8) -> bool {
+    let count = match *signs {
+        Some((before, count)) if of == Some(before) => count + 1,
+        _ => 1,
+    };
+    *signs = of.filter(|_| count < needed).map(|of| (of, count));
+    of.is_some() && count >= needed
 }
 
 #[cfg(test)]

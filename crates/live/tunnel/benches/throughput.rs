@@ -94,7 +94,18 @@ fn main() -> ExitCode {
     let table = format!("{}\n{}\n{machine}.\n", table(&rows), pairs::table(&pairs));
     print!("{table}");
     if is_recorded {
-        record(&table);
+        let page = testing::Page {
+            path: concat!(
+                env!("CARGO_MANIFEST_DIR"),
+                "/../../../docs/results/tunnel.md"
+            )
+            .into(),
+            name: "measured",
+        };
+        if let Err(problem) = page.put(&table) {
+            eprintln!("{problem}");
+            return ExitCode::FAILURE;
+        }
     }
     ExitCode::SUCCESS
 }
@@ -271,20 +282,4 @@ fn table(rows: &[(String, Vec<Measured>)]) -> String {
         ));
     }
     text
-}
-
-/// Where the table stands.
-fn record(table: &str) {
-    const BEGIN: &str = "<!-- measured: begin -->\n";
-    const END: &str = "<!-- measured: end -->";
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../../docs/results/tunnel.md"
-    );
-    let text = std::fs::read_to_string(path).expect("the page is there");
-    let (before, rest) = text
-        .split_once(BEGIN)
-        .expect("it has a place for the table");
-    let (_, after) = rest.split_once(END).expect("the place has an end");
-    std::fs::write(path, format!("{before}{BEGIN}{table}{END}{after}")).expect("written");
 }

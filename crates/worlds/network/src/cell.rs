@@ -8,7 +8,7 @@ use crate::check::rnti;
 use crate::measure::{PassageMeter, QueueMeter, Totals};
 use crate::uplink::UplinkQueues;
 use core::net::IpAddr;
-use queue::{Ecn, Packet};
+use queue::Packet;
 use ran::{
     BearerConfig, Cell, CellStats, Direction, LeftBearer, Output, UeConfig, UeIndex, UplinkSource,
 };
@@ -62,20 +62,7 @@ struct CellPacket<P> {
     flow: Option<u16>,
 }
 
-impl<P: Packet> Packet for CellPacket<P> {
-    fn bytes(&self) -> Bytes {
-        self.packet.bytes()
-    }
-    fn flow(&self) -> u64 {
-        self.packet.flow()
-    }
-    fn ecn(&self) -> Ecn {
-        self.packet.ecn()
-    }
-    fn mark(&mut self) {
-        self.packet.mark();
-    }
-}
+crate::wrapper::is_packet!(CellPacket);
 
 /// A packet that has come out of the cell.
 #[derive(Clone, Copy, Debug)]

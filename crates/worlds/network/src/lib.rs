@@ -6,7 +6,7 @@
 //!   rates    the rate of a wire over time
 //!   cells    several cells, and users that are handed over between them
 //!   cell     the radio cell with the records of its queues        channel  its channels and its load
-//!   uplink   what UEs send waits above their modems, or is marked there
+//!   uplink   what UEs send waits above their modems, or is marked there        wrapper  packets with what is noted of them
 //!   measure  flows, queues, the bottleneck, time series
 //!   check    what must not be in an experiment
 //!   topology the links and the cell of an experiment, and their part of its records
@@ -30,6 +30,7 @@ mod rates;
 mod reports;
 mod topology;
 mod uplink;
+mod wrapper;
 
 pub use cell::{CellAccess, CellRoute, Delivered};
 pub use cells::Cells;

@@ -11,7 +11,7 @@ use crate::cell::CellRoute;
 use crate::measure::{QueueMeter, SeriesSet};
 use edge::marker::Left;
 use edge::uplink::{ModemStatus, UplinkQueue};
-use queue::{Ecn, Packet};
+use queue::Packet;
 use ran::UeIndex;
 use scenario::{Experiment, Metric, QueueResult};
 use std::collections::VecDeque;
@@ -25,20 +25,7 @@ struct Waiting<P> {
     came_at: Instant,
 }
 
-impl<P: Packet> Packet for Waiting<P> {
-    fn bytes(&self) -> Bytes {
-        self.packet.bytes()
-    }
-    fn flow(&self) -> u64 {
-        self.packet.flow()
-    }
-    fn ecn(&self) -> Ecn {
-        self.packet.ecn()
-    }
-    fn mark(&mut self) {
-        self.packet.mark();
-    }
-}
+crate::wrapper::is_packet!(Waiting);
 
 /// The queue of one UE.
 struct One<P> {

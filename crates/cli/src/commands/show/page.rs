@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use units::Duration;
 
-/// Simulated time of the figure: so long, or until the last flow has had some time, but not longer than the most.
+/// Simulated time of the figure: so long, or until the last flow has had some time, at most [`MAX_SHOWN`].
 const SHOWN: Duration = Duration::from_secs(10);
 const AFTER_START: Duration = Duration::from_secs(5);
 const MAX_SHOWN: Duration = Duration::from_secs(30);

@@ -18,7 +18,7 @@ use super::{MarkerConfig, Order};
 use rapid::Unsplit;
 use units::{Bytes, Duration, Instant};
 
-/// A gap in the reports counts as so much age at the most.
+/// A gap in the reports counts as so much age at most.
 const MAX_AGE: Duration = Duration::from_millis(20);
 
 /// The window of one UE.

@@ -84,9 +84,9 @@ impl UplinkConfig {
                 expected,
             })
         };
-        let [least, most] = AHEAD;
-        let is_within = (least..=most).contains(&self.ahead);
-        let expected = format!("{least} to {most}");
+        let [min, max] = AHEAD;
+        let is_within = (min..=max).contains(&self.ahead);
+        let expected = format!("{min} to {max}");
         range("uplink-ahead", is_within, self.ahead.to_string(), expected)?;
         let has_room = !self.buffer.is_zero();
         let expected = "more than 0 B".to_owned();

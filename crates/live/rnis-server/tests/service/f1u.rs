@@ -123,11 +123,11 @@ async fn a_ue_that_moves_between_units_is_reported_and_announced() {
         moved.body["associateId"][0],
         json!({ "type": 1, "value": "10.45.0.2" })
     );
-    let established = inbox
-        .received()
-        .into_iter()
-        .find(|received| received.body["notificationType"] == "RabEstNotification");
-    let established = established.expect("a UE that comes has a bearer");
+    let established = until_some("the bearer of a UE that comes", async || {
+        let mut received = inbox.received().into_iter();
+        received.find(|it| it.body["notificationType"] == "RabEstNotification")
+    })
+    .await;
     assert_eq!(established.body["erabQosParameters"]["qci"], 9);
 
     // what waits in the second cell is what the emulated unit holds back

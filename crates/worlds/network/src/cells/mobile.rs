@@ -6,10 +6,9 @@ use mobility::{
     Count, Handover, LinkMonitor, Measurements, Reestablishment, Reordering, Route, TargetBuffer,
     Timing,
 };
-use queue::{Ecn, Packet};
 use ran::Direction;
 use std::collections::VecDeque;
-use units::{Bytes, Instant};
+use units::Instant;
 
 /// A packet with its way, and its COUNT where it was missing at a change of cell.
 #[derive(Clone, Copy, Debug)]
@@ -20,20 +19,7 @@ pub(super) struct Numbered<P> {
     pub(super) count: Option<Count>,
 }
 
-impl<P: Packet> Packet for Numbered<P> {
-    fn bytes(&self) -> Bytes {
-        self.packet.bytes()
-    }
-    fn flow(&self) -> u64 {
-        self.packet.flow()
-    }
-    fn ecn(&self) -> Ecn {
-        self.packet.ecn()
-    }
-    fn mark(&mut self) {
-        self.packet.mark();
-    }
-}
+crate::wrapper::is_packet!(Numbered);
 
 /// A packet that waits for those before it, and since when.
 pub(super) type Waiting<P> = (Numbered<P>, Instant);
