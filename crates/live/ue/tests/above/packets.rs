@@ -1,7 +1,7 @@
 //! What becomes of packets.
 
 use crate::Test;
-use crate::support::{BEYOND, Place};
+use crate::support::{BEYOND, Place, SHUT};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use testing::{assert_pattern, pattern};
@@ -109,57 +109,56 @@ fn what_waits_long_is_marked_if_it_is_ecn_capable() {
     let (first, there) = place.pair(0, true);
     first.send(b"first").expect("sent");
     there.recv(&mut [0; 9]).expect("received");
-    place.shut(&modem);
+    let waiting = place.shut(&modem);
     let before = arrived(&place);
     let pairs = send_all(&place);
-    place.wait("/queue/packets", |waits| waits == 4 * PACKETS);
-    assert_eq!(arrived(&place), before, "all waits");
+    let all = waiting + 4 * PACKETS;
+    place.wait("/queue/packets", |waits| waits >= all);
+    let held = arrived(&place);
+    assert_eq!((held[0], held[1]), (before[0], before[1]), "all waits");
     place.next_reports(40);
     modem.set_waits(0);
-    place.wait("/queue/packets", |waits| waits == 0);
-    let marked = place.wait("/packets/marked", |marked| marked > 0);
-    let all = 4 * PACKETS + 2;
-    testing::wait_until("all has arrived or was dropped", || {
-        let packets = &place.status()["packets"];
-        let number = |value: &serde_json::Value| value.as_u64().expect("a number");
-        number(&packets["passed"]) + number(&packets["dropped"]["law"]) == all
+    // of L4S none is dropped
+    testing::wait_until("all of L4S has arrived", || {
+        let now = arrived(&place);
+        let of = |at: usize| now[at] + now[at + 1] - before[at] - before[at + 1];
+        (of(0), of(3)) == (PACKETS, PACKETS)
     });
-    // every mark that was set arrives, with a right checksum, and each packet that has none as it was
-    testing::wait_until("marks arrive", || {
-        let [v4, .., v6, _, _] = arrived(&place);
-        v4 - before[0] + v6 - before[3] == marked
-    });
-    let [ce, ect, not, ce_6, ect_6, not_6] = arrived(&place);
-    assert!(ce > before[0] && ce_6 > before[3], "{ce} and {ce_6}");
+    let now = arrived(&place);
+    let (ce, ce_6) = (now[0] - before[0], now[3] - before[3]);
+    assert!(ce > 0 && ce_6 > 0, "{ce} and {ce_6}");
+    // every mark that was set has arrived, with a right checksum: none is on a packet that is not ECN-capable
     assert_eq!(
-        ce - before[0] + ect - before[1],
-        PACKETS,
-        "of L4S none is dropped"
+        place.wait("/packets/marked", |marked| marked >= ce + ce_6),
+        ce + ce_6
     );
-    assert_eq!(ce_6 - before[3] + ect_6 - before[4], PACKETS);
-    assert!(not - before[2] <= PACKETS && not_6 - before[5] <= PACKETS + 9);
     drop(pairs);
 }
 
 /// Nothing waits here, and what would wait in the modem for long is marked.
 fn marks_are_set_by_what_waits_in_the_modem() {
     let place = Place::new();
-    let modem = place.modem();
+    // so slow that what is sent here is no sparse flow, whatever this machine is busy with
+    let modem = place.modem_of(20_000);
+    modem.set_waits(SHUT);
     let _daemon = place.daemon("mode = \"mark\"");
-    place.shut(&modem);
+    place.wait("/modem/rate_bps", |rate| rate > 0);
     let before = arrived(&place);
-    // the first packets of a flow are left alone
     let (sender, receiver) = place.pair(ECT_1, false);
     let (plain, _there) = place.pair(0, false);
     testing::wait_until("marks", || {
-        sender.send(&[7; 400]).expect("sent");
-        assert_eq!(receiver.recv(&mut [0; 500]).expect("received"), 400);
-        plain.send(&[7; 400]).expect("sent");
+        for _ in 0..50 {
+            sender.send(&[7; 1_200]).expect("sent");
+            assert_eq!(receiver.recv(&mut [0; 1_500]).expect("received"), 1_200);
+            plain.send(&[7; 1_200]).expect("sent");
+        }
         place.status()["packets"]["marked"].as_u64() >= Some(5)
     });
-    let marked = place.wait("/packets/marked", |_| true);
-    testing::wait_until("marks arrive", || arrived(&place)[0] - before[0] == marked);
-    assert_eq!(place.wait("/queue/packets", |_| true), 0);
+    testing::wait_until("each mark has arrived", || {
+        let marked = place.status()["packets"]["marked"].as_u64();
+        marked == Some(arrived(&place)[0] - before[0])
+    });
+    assert_eq!(place.status()["queue"]["packets"], 0);
 }
 
 /// Stale reports and none at all are the same: all passes.

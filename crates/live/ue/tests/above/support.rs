@@ -15,8 +15,8 @@ use testing::{Namespace, wait_for, wait_until};
 pub const ROUTER: &str = "10.9.0.1";
 pub const BEYOND: &str = "10.9.0.2";
 pub const BEYOND_6: &str = "fd09::2";
-/// What the modem is reported to send, bytes a second.
-const RATE: u64 = 1_000_000;
+/// What the modem is reported to send, bytes a second, but where a test wants it otherwise.
+pub const RATE: u64 = 1_000_000;
 
 /// The router, and a host beyond its modem.
 pub struct Place {
@@ -50,7 +50,12 @@ impl Place {
 
     /// A modem whose reports can be read.
     pub fn modem(&self) -> Modem {
-        Modem::new(&self.socket())
+        self.modem_of(RATE)
+    }
+
+    /// One that sends so many bytes a second.
+    pub fn modem_of(&self, rate: u64) -> Modem {
+        Modem::new(&self.socket(), rate)
     }
 
     /// A configuration, `queue` being the keys of its table.
@@ -135,7 +140,7 @@ impl Place {
     }
 }
 
-/// `live daemon FILE`. Dropped, it is killed.
+/// `above daemon FILE`. Dropped, it is killed.
 pub struct Daemon {
     child: Child,
 }
@@ -162,7 +167,7 @@ impl Drop for Daemon {
     }
 }
 
-/// A modem that always has something to send, and sends at 8 Mbit/s; what waits in it is stated.
+/// A modem that always has something to send; what waits in it is stated.
 pub struct Modem {
     waits: Arc<AtomicU64>,
     stops: Arc<AtomicBool>,
@@ -171,11 +176,11 @@ pub struct Modem {
 }
 
 impl Modem {
-    fn new(path: &std::path::Path) -> Self {
+    fn new(path: &std::path::Path, rate: u64) -> Self {
         let _ = std::fs::remove_file(path);
         let listener = UnixListener::bind(path).expect("a socket");
         listener.set_nonblocking(true).expect("set");
-        let modem = Self {
+        let mut modem = Self {
             waits: Arc::default(),
             stops: Arc::default(),
             reader: Arc::default(),
@@ -191,7 +196,7 @@ impl Modem {
                     *reader = Some(stream);
                 }
                 let now = daemon::clock::now().since_start().as_nanos();
-                let sent = now / 1_000 * RATE / 1_000_000;
+                let sent = now / 1_000 * rate / 1_000_000;
                 let queue = waits.load(Relaxed);
                 let line =
                     format!("{{\"queue_bytes\":{queue},\"sent_bytes\":{sent},\"at_ns\":{now}}}\n");
@@ -202,10 +207,8 @@ impl Modem {
                 }
             }
         };
-        Self {
-            thread: Some(std::thread::spawn(report)),
-            ..modem
-        }
+        modem.thread = Some(std::thread::spawn(report));
+        modem
     }
 
     /// So many bytes wait in it from now on; what is above the window of 14 ms lets no packet go on.
@@ -235,11 +238,15 @@ impl Drop for Modem {
 pub const SHUT: u64 = 1_000_000;
 
 impl Place {
-    /// Until nothing goes on, by the reports of a modem in which much waits.
-    pub fn shut(&self, modem: &Modem) {
+    /// Until nothing goes on, by the reports of a modem in which much waits. How many packets wait then.
+    pub fn shut(&self, modem: &Modem) -> u64 {
         modem.set_waits(SHUT);
-        self.wait("/modem/rate_bps", |rate| rate > 0);
-        self.next_reports(3);
+        let (sender, _beyond) = self.pair(0, false);
+        wait_until("packets wait", || {
+            sender.send(b"probe").expect("sent");
+            self.status()["queue"]["packets"].as_u64() > Some(0)
+        });
+        self.wait("/queue/packets", |_| true)
     }
 
     /// Until so many more reports have come.

@@ -1,6 +1,6 @@
 //! The real daemon on a router, between its programs and a modem's interface.
 //!
-//! The program is also the daemon that it tests: `live daemon FILE` runs it.
+//! The program is also the daemon that it tests: `above daemon FILE` runs it.
 #![allow(missing_docs, reason = "a test")]
 
 mod faults;
