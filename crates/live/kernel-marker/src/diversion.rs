@@ -12,8 +12,6 @@ const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/divert.bpf.o"))
 /// Its name.
 const DIVERT: &str = "divert";
 const ONLY: [u8; 4] = [0; 4];
-/// Ways to attach it, the first that the kernel has.
-const WAYS: &[Way] = &[Way::Tcx, Way::Clsact];
 
 /// What has become of packets since it was attached, as they are on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,6 +30,7 @@ pub struct Diverted {
 #[derive(Debug)]
 pub struct Diversion {
     name: String,
+    ways: &'static [Way],
     program: OwnedFd,
     holdings: MapHandle,
     counts: MapHandle,
@@ -45,15 +44,21 @@ impl Diversion {
     /// # Errors
     /// What is wrong with the request, or that the machine cannot do it.
     pub fn attach(interface: &str) -> Result<Self, MarkerError> {
+        Self::attach_by(interface, &[Way::Tcx, Way::Clsact])
+    }
+
+    /// The same by the first of these ways that the kernel has.
+    pub(crate) fn attach_by(interface: &str, ways: &'static [Way]) -> Result<Self, MarkerError> {
         let interface = Interface::named(interface)?;
         let loaded = Loaded::register(PROGRAM, &[], |_| Ok(()));
         let loaded = loaded.map_err(MarkerError::kernel("the program"))?;
         let map = |name| loaded.map(name).map_err(MarkerError::kernel("a map"));
         let program = loaded.program_named(DIVERT);
         let program = program.map_err(MarkerError::kernel("the program"))?;
-        let attachment = attachment(&interface, &program)?;
+        let attachment = attachment(&interface, &program, ways)?;
         Ok(Self {
             name: interface.name,
+            ways,
             holdings: map("holdings")?,
             counts: map("diverted")?,
             program,
@@ -91,7 +96,7 @@ impl Diversion {
             return Ok(false);
         }
         self.attachment = None;
-        self.attachment = attachment(&interface, &self.program)?;
+        self.attachment = attachment(&interface, &self.program, self.ways)?;
         Ok(true)
     }
 
@@ -125,8 +130,12 @@ impl Diversion {
 }
 
 /// Another instance at the interface is an error.
-fn attachment(interface: &Interface, program: &OwnedFd) -> Result<Option<Attachment>, MarkerError> {
-    let attached = Attachment::new(interface, Role::DIVERSION, false, program, WAYS);
+fn attachment(
+    interface: &Interface,
+    program: &OwnedFd,
+    ways: &[Way],
+) -> Result<Option<Attachment>, MarkerError> {
+    let attached = Attachment::new(interface, Role::DIVERSION, false, program, ways);
     attached.map_err(|error| match error {
         MarkerError::InUse { interface, by } => MarkerError::Taken { interface, by },
         other => other,

@@ -134,7 +134,7 @@ fn note(ue: &str, status: &Value) -> String {
     let dropped = packets["dropped"].as_object().into_iter().flatten();
     let dropped: u64 = dropped.map(|(_, count)| number(count)).sum();
     format!(
-        "brimful ue of {ue}, mode {}: {} packets passed, {} of them marked, {dropped} dropped; {} reports of the modem",
+        "the queue above the modem of {ue} was brimful ue, mode {}: {} packets passed, {} of them marked, {dropped} dropped; {} reports of the modem",
         status["mode"].as_str().unwrap_or_default(),
         number(&packets["passed"]),
         number(&packets["marked"]),
@@ -294,7 +294,7 @@ mod tests {
         });
         assert_eq!(
             note("phone", &status),
-            "brimful ue of phone, mode queue: 90 packets passed, 4 of them marked, 3 dropped; 7 reports of the modem"
+            "the queue above the modem of phone was brimful ue, mode queue: 90 packets passed, 4 of them marked, 3 dropped; 7 reports of the modem"
         );
     }
 
