@@ -34,6 +34,8 @@ pub const TESTS: &[Test] = &[
 ];
 
 const PACKETS: u64 = 30;
+/// What there is in the router: names of interfaces, routes.
+const LOOK: &str = "ip -o link | cut -d: -f2; ip route";
 
 /// Packets that wait, sent after all that the router needs to find who is beyond.
 fn hold(place: &Place, modem: &Modem) -> (UdpSocket, UdpSocket) {
@@ -165,11 +167,11 @@ fn what_cannot_be_is_refused_and_nothing_changes() {
     let text = std::fs::read_to_string(&file).expect("read");
     let refused = |text: &str, code: i32, expected: &str| {
         std::fs::write(&file, text).expect("written");
-        let before = place.router.sh("ip -o link; ip route; ip -6 route");
+        let before = place.router.sh(LOOK);
         let (found, printed) = run_daemon(&place, &file);
         assert_eq!(found, Some(code), "{printed}");
         assert!(printed.contains(expected), "{printed}");
-        assert_eq!(place.router.sh("ip -o link; ip route; ip -6 route"), before);
+        assert_eq!(place.router.sh(LOOK), before);
     };
     refused(
         &text.replace("wwan0", "wwan9"),

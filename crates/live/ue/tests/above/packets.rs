@@ -144,12 +144,11 @@ fn marks_are_set_by_what_waits_in_the_modem() {
     let _daemon = place.daemon("mode = \"mark\"");
     place.wait("/modem/rate_bps", |rate| rate > 0);
     let before = arrived(&place);
-    let (sender, receiver) = place.pair(ECT_1, false);
+    let (sender, _receiver) = place.pair(ECT_1, false);
     let (plain, _there) = place.pair(0, false);
     testing::wait_until("marks", || {
         for _ in 0..50 {
             sender.send(&[7; 1_200]).expect("sent");
-            assert_eq!(receiver.recv(&mut [0; 1_500]).expect("received"), 1_200);
             plain.send(&[7; 1_200]).expect("sent");
         }
         place.status()["packets"]["marked"].as_u64() >= Some(5)
