@@ -106,8 +106,13 @@ impl TunnelMap {
     }
 
     /// A packet passes in a tunnel; the UE's address is its destination on the way down, its source on the way up. True if
-    /// the tunnel was another UE's until now.
+    /// the tunnel was another UE's until now. Addresses of a link alone and of many, which router discovery has in tunnels of IPv6,
+    /// show nothing.
     pub fn on_packet(&mut self, now: Instant, end: Endpoint, address: IpAddr) -> bool {
+        if !is_global(address) {
+            self.touch(now, end);
+            return false;
+        }
         let shown = self.used(now, end).owner.on_packet(now, address);
         self.count(shown)
     }
@@ -189,6 +194,15 @@ impl TunnelMap {
     }
 }
 
+/// Whether an address names one host beyond its link.
+fn is_global(address: IpAddr) -> bool {
+    let is_of_a_link = match address {
+        IpAddr::V4(address) => address.is_link_local() || address.is_broadcast(),
+        IpAddr::V6(address) => address.is_unicast_link_local(),
+    };
+    !(is_of_a_link || address.is_multicast() || address.is_unspecified() || address.is_loopback())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -248,6 +262,30 @@ mod tests {
             ..TunnelCounts::default()
         };
         assert_eq!(map.counts(), expected);
+    }
+
+    #[test]
+    fn addresses_of_a_link_alone_show_nothing() {
+        let mut map = map(8);
+        for address in [
+            "fe80::7",
+            "ff02::1",
+            "::",
+            "169.254.1.2",
+            "224.0.0.1",
+            "0.0.0.0",
+        ] {
+            for _ in 0..3 {
+                assert!(!map.on_packet(at(0), end(1), address.parse().expect("an address")));
+            }
+        }
+        assert!(map.is_empty());
+        learn(&mut map, at(0), 1, 2);
+        for seconds in (0..100).step_by(10) {
+            map.on_packet(at(seconds), end(1), IpAddr::from([224, 0, 0, 1]));
+            map.forget(at(seconds));
+        }
+        assert_eq!(map.address(end(1)), Some(ue(2)), "it is in use");
     }
 
     #[test]

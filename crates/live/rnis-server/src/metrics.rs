@@ -68,6 +68,11 @@ const FAMILIES: [(&str, &str, &str); 27] = [
         "Mean time of packets in the queues of F1-U's bearers in the last report's period, by source.",
     ),
     (
+        "brimful_rnis_gtpu_tunnels",
+        "gauge",
+        "Tunnels in a capture whose UE is known or will be by the next packet, by source.",
+    ),
+    (
         "brimful_rnis_capture_lost_total",
         "counter",
         "Packets that a capture had no room for, by source.",

@@ -127,13 +127,10 @@ fn a_bearer_keeps_its_ue_while_anything_passes() {
     hand.begin(0);
     for second in 1..100 {
         let now = at_ms(second * 1_000);
+        let number = 20 + second as u32 / 2;
         match second % 2 {
             0 => hand.status(now, 9),
-            _ => hand.frame(
-                now,
-                &user_data(20 + second as u32),
-                &pdu(second as u32, &[0x5a; 90]),
-            ),
+            _ => hand.frame(now, &user_data(number), &pdu(number, &[0x5a; 90])),
         }
         hand.monitor.report(now);
         assert_eq!(address(&hand, now), Some(ue_address(0)), "{second}");
