@@ -74,7 +74,9 @@ fn osmocom(name: &str) -> Option<(PathBuf, Option<PathBuf>)> {
         let mut libraries = fs::read_dir(unpacked.join("lib")).ok()?;
         let libraries = libraries.find_map(|entry| {
             let folder = entry.ok()?.path();
-            folder.join("libgtp.so.6").is_file().then_some(folder)
+            let mut names = fs::read_dir(&folder).ok()?.flatten();
+            let has_its = names.any(|of| of.file_name().to_string_lossy().starts_with("libgtp.so"));
+            has_its.then_some(folder)
         });
         return Some((program, libraries));
     }
