@@ -67,17 +67,17 @@ impl Owner {
 
     /// A packet of the UE with this address.
     pub(crate) fn on_packet(&mut self, now: Instant, address: IpAddr) -> Shown {
-        let has_more = self.is_new(now, address);
+        let new = self.new_address(now, address);
         let family = self.family(address);
-        let is_agreed = is_agreed(&mut family.candidate, has_more, AGREEMENT);
+        let is_agreed = is_agreed(&mut family.candidate, new, AGREEMENT);
         self.take(now, address, is_agreed)
     }
 
     /// A packet whose length only one with this address had.
     pub(crate) fn on_match(&mut self, now: Instant, address: IpAddr) -> Shown {
-        let has_more = self.is_new(now, address);
+        let new = self.new_address(now, address);
         let family = self.family(address);
-        let is_agreed = is_agreed(&mut family.matched, has_more, MATCHES);
+        let is_agreed = is_agreed(&mut family.matched, new, MATCHES);
         self.take(now, address, is_agreed)
     }
 
@@ -89,7 +89,7 @@ impl Owner {
     }
 
     /// The address, if it is not known as the UE's.
-    fn is_new(&mut self, now: Instant, address: IpAddr) -> Option<IpAddr> {
+    fn new_address(&mut self, now: Instant, address: IpAddr) -> Option<IpAddr> {
         match &mut self.family(address).seen {
             Some((seen, at)) if is_one_ue(*seen, address) => {
                 *at = now;

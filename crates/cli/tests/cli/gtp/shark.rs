@@ -48,7 +48,7 @@ pub fn reads_alike(file: &Path, packets: &[Vec<u8>], is_complete: impl Fn(u32) -
         let datagram = Datagram::read(packet).expect("a datagram");
         let (message, _) = Message::read(datagram.payload).expect("a message");
         let read = [values[0][0], values[1][0], values[2][0]].map(value);
-        let ours = [
+        let ours: [u64; 3] = [
             message.kind.code().into(),
             message.teid.into(),
             ecn(packet).into(),

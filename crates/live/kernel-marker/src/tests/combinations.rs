@@ -149,11 +149,12 @@ fn linux_takes_the_marks_out_of_vxlan() {
     let Some(network) = network(test, ANY) else {
         return;
     };
-    let added = network.ue.command("ip").args(
+    let mut command = network.ue.command("ip");
+    command.args(
         "link add vx1 address 02:02:02:02:02:02 type vxlan id 7 local 10.0.0.2 dstport 4789"
             .split(' '),
     );
-    if !added.output().expect("run").status.success() {
+    if !command.output().expect("run").status.success() {
         testing::skip(test, testing::Missing::Kernel("vxlan"));
         return;
     }
