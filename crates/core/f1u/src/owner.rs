@@ -201,7 +201,7 @@ mod tests {
         owner.on_packet(at(29), v6(7, 1));
         assert_eq!(owner.address(), Some(ip(2)));
         owner.on_packet(at(30), v6(7, 1));
-        assert_eq!(owner.address(), Some(v6(7, 0)));
+        assert_eq!(owner.address(), Some(v6(7, 1)));
         owner.on_packet(at(31), ip(2));
         assert_eq!(owner.address(), Some(ip(2)));
         // another UE's: its address of IPv4 goes with that of IPv6

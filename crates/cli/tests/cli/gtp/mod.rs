@@ -183,7 +183,7 @@ fn marks_in_gtp_u_of_others_arrive_at_the_ue() {
     let config = CONFIG.replace("{dir}", folder);
     let place = place.with("pep.toml", &config);
     let test = "cli: marks_in_gtp_u_of_others_arrive_at_the_ue";
-    let Some(mut peers) = Peers::start(test, &place) else {
+    let Some(peers) = Peers::start(test, &place) else {
         return;
     };
     let _cell = cell(&place, peers.ues);
@@ -260,7 +260,6 @@ fn marks_in_gtp_u_of_others_arrive_at_the_ue() {
     });
     assert_tunnels(&between.packets(), peers.ues);
     assert!(proxy.stop());
-    peers.detach();
 }
 
 /// A packet of the test's flows in GTP-U.

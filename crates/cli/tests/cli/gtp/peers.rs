@@ -91,8 +91,7 @@ pub struct Peers {
     pub radio: Namespace,
     /// In both families.
     pub ues: [IpAddr; 2],
-    sgsns: [Program; 2],
-    _ggsn: Program,
+    _ends: [Program; 3],
 }
 
 impl Peers {
@@ -113,7 +112,7 @@ impl Peers {
             with_log(&ggsn, place, "ggsn").args(["-c", "ggsn.cfg"]),
         );
         wait_until("the GGSN", || core.sh("ss -Hlun").contains("10.1.0.1:2123"));
-        let sgsns = [0, 1].map(|of| {
+        let [first, second] = [0, 1].map(|of| {
             let name = DEVICES[of];
             let file = |kind: &str| format!("{name}.{kind}");
             fs::create_dir(place.path(&file("state"))).expect("a folder");
@@ -149,14 +148,8 @@ impl Peers {
             edge,
             radio,
             ues,
-            sgsns,
-            _ggsn: ggsn,
+            _ends: [ggsn, first, second],
         })
-    }
-
-    /// Detaches the UEs.
-    pub fn detach(&mut self) {
-        self.sgsns.iter_mut().for_each(Program::stop);
     }
 }
 
