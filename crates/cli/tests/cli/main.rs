@@ -27,6 +27,7 @@ mod rnis_example;
 mod sweep;
 mod top;
 mod trace;
+mod trace_path;
 mod tunnel_keys;
 
 use serde_json::Value;
