@@ -72,7 +72,6 @@ fn line(event: &Event) -> String {
             };
             format!("{peer}: {how}; {sent} packets sent, {received} received")
         }
-        _ => format!("{event:?}"),
     }
 }
 
