@@ -65,7 +65,8 @@ function estimate(values: number[]): { mean: number; ci95: number } {
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   const square = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
   const t = T975[Math.min(values.length - 1, T975.length) - 1];
-  const ci95 = t === undefined ? Number.NaN : t * Math.sqrt(square / (values.length - 1) / values.length);
+  const ci95 =
+    t === undefined ? Number.NaN : t * Math.sqrt(square / (values.length - 1) / values.length);
   return { mean, ci95 };
 }
 

@@ -90,7 +90,8 @@ impl Plan {
 
     /// Whether a round has a heavy workload.
     pub(crate) const fn has_heavy(&self) -> bool {
-        !self.heavy.is_zero() && !(self.down.is_zero() && self.up.is_zero())
+        let has_rate = !self.down.is_zero() || !self.up.is_zero();
+        has_rate && !self.heavy.is_zero()
     }
 }
 
