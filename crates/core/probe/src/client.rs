@@ -108,6 +108,7 @@ pub struct Client {
     load: Load,
     down: Arrivals,
     up: Vec<Arrival>,
+    up_bytes: Bytes,
     up_received: u64,
     clocks: Clocks,
     trips: Vec<Trip>,
@@ -155,6 +156,7 @@ impl Client {
             load: Load::new(plan.up, plan.packet),
             down: Arrivals::new(longest),
             up: Vec::new(),
+            up_bytes: Bytes::ZERO,
             up_received: 0,
             clocks: Clocks::default(),
             trips: Vec::new(),
@@ -280,6 +282,7 @@ impl Client {
         let room = usize::try_from(MAX_DURATION.as_millis()).unwrap_or(usize::MAX) - self.up.len();
         if let Some(new) = new.filter(|new| !new.is_empty() && new.len() <= room) {
             self.up.extend_from_slice(new);
+            self.up_bytes += new.iter().map(|arrival| arrival.bytes).sum::<Bytes>();
             self.moved = now;
         }
     }
@@ -350,7 +353,9 @@ impl Client {
             } => {
                 let is_answered = self.answered >= Some(from_counter);
                 let is_quiet = now.saturating_since(self.moved) >= QUIET;
-                if (is_answered && is_quiet) || now >= until {
+                // what the server has counted is here, but for losses that it will send again
+                let is_whole = self.up_bytes >= self.plan.packet * self.up_received;
+                if (is_answered && is_quiet && is_whole) || now >= until {
                     self.begin_round(now);
                 }
             }

@@ -21,6 +21,8 @@ use units::{BitRate, Bytes, Duration, Instant};
 const MAX_WAITING: usize = 60_000;
 /// Reports in answer to one Control.
 const MAX_REPORTS: usize = 4;
+/// Arrivals that the UE has not confirmed for this time are sent again: more than a round trip through full queues.
+const AGAIN: Duration = Duration::from_secs(3);
 /// Answers that wait to be sent.
 const MAX_ANSWERS: usize = 256;
 /// Begins that are remembered, while their cookies are valid.
@@ -103,6 +105,24 @@ struct Session {
     round: u32,
     load: Load,
     arrivals: Arrivals,
+    /// How many arrivals were sent, how many the UE has, and since when that is so.
+    reported: u64,
+    confirmed: u64,
+    confirmed_at: Instant,
+}
+
+impl Session {
+    /// The UE has this many arrivals.
+    fn confirm(&mut self, now: Instant, arrivals: u64) {
+        let is_lost = now.saturating_since(self.confirmed_at) >= AGAIN;
+        if arrivals > self.confirmed || self.reported <= arrivals {
+            self.confirmed_at = now;
+        } else if is_lost {
+            (self.reported, self.confirmed_at) = (arrivals, now);
+        }
+        self.confirmed = self.confirmed.max(arrivals);
+        self.reported = self.reported.max(self.confirmed);
+    }
 }
 
 /// The server.
@@ -251,6 +271,9 @@ impl Server {
             round: 0,
             load: Load::new(request.down, request.packet),
             arrivals: Arrivals::new(MAX_WAITING),
+            reported: 0,
+            confirmed: 0,
+            confirmed_at: now,
         });
         self.event(Event::Began {
             peer: from,
@@ -353,15 +376,17 @@ impl Server {
         session.load.set(now, control.send);
         session.load.acknowledge(now, control.next);
         session.arrivals.forget(control.arrivals);
+        session.confirm(now, control.arrivals);
+        let mut number = session.reported;
         let (to, key) = (session.peer, session.keys.down.clone());
         let (next, received) = (session.arrivals.next(), session.arrivals.received());
-        let mut number = control.arrivals;
         for turn in 0..MAX_REPORTS {
             let (first, arrivals) = self.sessions[place].arrivals.from(number, now);
             if turn > 0 && arrivals.is_empty() {
                 break;
             }
             number = first + arrivals.len() as u64;
+            self.sessions[place].reported = number;
             let is_last = arrivals.len() < MAX_ARRIVALS;
             let report = Report {
                 session: control.session,
