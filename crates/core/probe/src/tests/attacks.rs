@@ -155,7 +155,7 @@ fn nonce() -> impl Strategy<Value = Nonce> {
     any::<[u8; 16]>()
 }
 
-fn instant() -> impl Strategy<Value = Instant> {
+fn instant() -> impl Strategy<Value = Instant> + Clone {
     any::<u64>().prop_map(Instant::from_nanos)
 }
 
