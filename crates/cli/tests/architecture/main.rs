@@ -101,6 +101,19 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ),
     ("kernel-cc", &["units", "cc", "rapid", "edge", "daemon"]),
     ("kernel-marker", &["edge", "kernel-cc", "socket-options"]),
+    ("frames", &["units", "queue", "tun"]),
+    (
+        "ue",
+        &[
+            "units",
+            "edge",
+            "frames",
+            "kernel-marker",
+            "tun",
+            "daemon",
+            "report-source",
+        ],
+    ),
     (
         "pep",
         &[
@@ -111,6 +124,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "cc",
             "kernel-cc",
             "kernel-marker",
+            "frames",
             "queue",
             "tun",
             "daemon",
@@ -230,6 +244,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "quic",
             "tunnel",
             "tunnel-command",
+            "ue",
             "dash",
         ],
     ),

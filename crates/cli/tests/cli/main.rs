@@ -29,6 +29,7 @@ mod top;
 mod trace;
 mod trace_path;
 mod tunnel_keys;
+mod ue;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
