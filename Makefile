@@ -1,6 +1,6 @@
 # Two commands do everything: `make demo` and `make test`. Both install what is missing.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build build web web-test python python-test wheel playground demo lab-demo mobility-demo tunnel-demo tunnel-router test fmt-check lint doc deny bench bench-lab bench-faults soak reproduce reproduce-lab properties fuzz traces book clean
+.PHONY: help setup setup-build build web web-test python python-test wheel playground demo lab-demo mobility-demo tunnel-demo tunnel-router test fmt-check lint doc deny bench bench-lab bench-paint bench-faults soak reproduce reproduce-lab properties fuzz traces book clean
 
 CARGO ?= cargo
 BRIMFUL := target/release/brimful
@@ -49,8 +49,11 @@ python: setup  ## the Python package, for the environment target/python (dev pro
 python-test: setup  ## its types and its tests
 	@scripts/python test
 
-wheel: setup  ## the Python package to be installed elsewhere, into target/wheels
+wheel: setup  ## the Python package to be installed elsewhere, into target/wheels; installed and tried, and that for aarch64
+	@rm -rf target/wheels
 	@scripts/python wheel
+	@scripts/python wheel-test target/wheels/brimful-*.whl
+	@scripts/python wheel aarch64 present
 
 build: web  ## the program: target/release/brimful
 	@[ -x $(BRIMFUL) ] || echo "make: building $(BRIMFUL): the first time that takes minutes"
@@ -103,6 +106,9 @@ bench: setup build  ## speed on this machine: the simulator, the queues, and as 
 
 bench-lab: setup build  ## as root: what the real kernel does in real time, with intervals: docs/results/lab-claims.md
 	@scripts/bench-lab $(BENCH_LAB_ARGS)
+
+bench-paint: build  ## how soon dashboard, report and playground are there, on one core (BENCH_PAINT_ARGS: visits): docs/results/speed.md
+	@scripts/bench-paint $(BENCH_PAINT_ARGS)
 
 bench-faults: setup build  ## as root, a quarter of an hour: what a user keeps beside each attacker: docs/results/attackers.md
 	$(CARGO) bench --locked -p brimful --bench hostile -- attackers --out $(CURDIR)/docs/results/attackers.md $(BENCH_FAULTS_ARGS)

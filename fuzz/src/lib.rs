@@ -5,8 +5,8 @@ pub mod radio_reports;
 
 use radio::McsTable;
 use radio::trace::{
-    CellParameters, ConvertOptions, Format, Mapping, Playback, ReadOptions, Separator, TimeUnit,
-    Trace, ValueColumns, convert, import, read, write,
+    CellParameters, ConvertOptions, Format, Layout, Mapping, Playback, ReadOptions, Separator,
+    TimeUnit, Trace, ValueColumns, convert, import, import_as, read, write,
 };
 use units::{Duration, Instant, Prb};
 
@@ -47,6 +47,12 @@ pub fn imported(bytes: &[u8]) {
     let Some((&choice, bytes)) = bytes.split_first() else {
         return;
     };
+    for layout in [Layout::Iperf3, Layout::FusedA, Layout::FusedB] {
+        match import_as("fuzz", bytes, layout, Vec::new()) {
+            Ok(trace) => assert!(!trace.info().to_string().is_empty()),
+            Err(error) => assert!(error.to_string().len() < 4096, "{error}"),
+        }
+    }
     let separators = [Separator::Comma, Separator::Semicolon, Separator::Tab];
     let units = [
         TimeUnit::Seconds,

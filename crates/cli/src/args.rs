@@ -1,5 +1,6 @@
 //! The command line, as `docs/cli.md` describes it.
 
+mod record;
 mod trace;
 
 use crate::commands::cdbe::CdbeCommand;
@@ -18,6 +19,7 @@ use crate::help::{
 };
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+pub(crate) use record::{ClientEndArgs, TraceRecordArgs};
 use reproduce::SYSTEMS;
 use scenario::Overrides;
 use std::net::SocketAddr;
@@ -26,7 +28,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 pub(crate) use trace::{
     ConversionArgs, Table, TraceCommand, TraceConvertArgs, TraceGenerateArgs, TraceImportArgs,
-    TraceInfoArgs, TraceReadArgs, TraceRecordArgs,
+    TraceInfoArgs, TraceReadArgs,
 };
 use tunnel_command::TunnelCommand;
 

@@ -1,9 +1,9 @@
 //! Options of `brimful trace`.
 
+use super::record::{RECORD_HELP, TraceRecordArgs};
 use super::seed;
 use crate::help::epilogue;
 use clap::{Args, Subcommand, ValueEnum};
-use std::net::IpAddr;
 use std::path::PathBuf;
 
 /// Commands on radio traces.
@@ -18,17 +18,20 @@ pub(crate) enum TraceCommand {
     /// Make a trace of a table with any columns
     #[command(after_help = epilogue(IMPORT_HELP))]
     Import(TraceImportArgs),
-    /// Record what radio reports state of a UE, from the socket of a service or of a lab
+    /// Record a trace: from radio reports, or between this machine and a server
+    #[command(after_help = epilogue(RECORD_HELP))]
     Record(TraceRecordArgs),
 }
 
 /// Help below the options of `trace import`.
 const IMPORT_HELP: &str = "\
 Columns are named as the table's first line has them, whatever their case; nothing of them is guessed. Rows without a
-value are passed over, and what the row before states holds on. docs/traces.md has more.
+value are passed over, and what the row before states holds on. --as reads what is documented by its makers:
+iperf3 (its intervals), fused-trace-a and -b (SIGMETRICS 2026, two operators). docs/traces.md has more.
 
 Examples:
   brimful trace import starlink.csv --time-column ts --time-unit date --rate-column dl --rate-unit Mbit/s --out dish.csv
+  brimful trace import downlink.out --as iperf3 --out drive.csv
   brimful trace import modem.tsv --separator tab --time-column unix_ms --time-unit ms --cqi-column cqi --rsrp-column rsrp \\
     --only operator=A --out drive.csv
 
@@ -36,11 +39,18 @@ Exit codes: 0 done, 2 bad usage or input (nothing written), 1 cannot be written.
 
 /// Options of `trace import`.
 #[derive(Debug, Args)]
-#[command(group = clap::ArgGroup::new("value").required(true).args(["rate_column", "cqi_column"]))]
+#[command(group = clap::ArgGroup::new("value").required(true).args(["rate_column", "cqi_column", "layout"]))]
 pub(crate) struct TraceImportArgs {
     /// Table with a line of names above its rows
     #[arg(value_name = "IN")]
     pub(crate) file: PathBuf,
+    /// What made it, in place of columns: iperf3, fused-trace-a, fused-trace-b
+    #[arg(
+        long = "as",
+        value_name = "NAME",
+        conflicts_with_all = ["time_column", "separator"]
+    )]
+    pub(crate) layout: Option<radio::trace::Layout>,
     /// Column of times [default: each row is a second]
     #[arg(long, value_name = "NAME")]
     pub(crate) time_column: Option<String>,
@@ -104,26 +114,6 @@ impl From<Divider> for radio::trace::Separator {
     }
 }
 
-/// Options of `trace record`.
-#[derive(Debug, Args)]
-pub(crate) struct TraceRecordArgs {
-    /// Socket of radio reports
-    #[arg(long, value_name = "PATH")]
-    pub(crate) socket: PathBuf,
-    /// The UE by its address [default: the first that is reported]
-    #[arg(long, value_name = "ADDRESS", conflicts_with = "rnti")]
-    pub(crate) ue: Option<IpAddr>,
-    /// The UE by its RNTI
-    #[arg(long, value_name = "N")]
-    pub(crate) rnti: Option<u16>,
-    /// File to write; `-` for stdout
-    #[arg(long, value_name = "FILE")]
-    pub(crate) out: PathBuf,
-    /// How long to record, e.g. "60 s" [default: until Ctrl-C, or the end of the service]
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
-    pub(crate) duration: Option<units::Duration>,
-}
-
 /// Options of `trace info`.
 #[derive(Debug, Args)]
 pub(crate) struct TraceInfoArgs {
@@ -137,6 +127,9 @@ pub(crate) struct TraceInfoArgs {
     /// Write a figure over time as SVG as well; `-` for stdout
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
+    /// Write a page with the table and the figure as HTML as well; `-` for stdout
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    pub(crate) html: Option<PathBuf>,
 }
 
 /// How a trace file is read.

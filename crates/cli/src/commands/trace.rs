@@ -40,6 +40,12 @@ fn info(arguments: &TraceInfoArgs) -> Result<(), Failure> {
     if let Some(path) = &arguments.svg {
         put(&figure::svg(&trace), path)?;
     }
+    if let Some(path) = &arguments.html {
+        put(&figure::html(&trace, &info), path)?;
+        if path == Path::new("-") {
+            return Ok(());
+        }
+    }
     match arguments.json {
         true => print(&format!("{}\n", info_json(&info))),
         false => print(&format!("{info}{}", figure::lines(&trace))),

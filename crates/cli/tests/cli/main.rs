@@ -28,6 +28,7 @@ mod rnis_example;
 mod sweep;
 mod top;
 mod trace;
+mod trace_path;
 mod tunnel_keys;
 mod ue;
 

@@ -251,3 +251,35 @@ fn information_has_a_line_over_time_and_a_figure() {
         "{svg}"
     );
 }
+
+#[test]
+fn a_log_of_iperf3_is_imported_by_its_name_and_shown_as_a_page() {
+    let log = "\
+[ ID] Interval           Transfer     Bitrate
+[  5]   0.00-1.00   sec  1.13 MBytes  9.5 Mbits/sec
+[  5]   1.00-2.00   sec  2.26 MBytes  19.5 Mbits/sec
+";
+    let place = Place::new().with("run.out", log);
+    let import = ["trace", "import", "run.out", "--as", "iperf3"];
+    place
+        .run(&[&import[..], &["--out", "t.csv"]].concat())
+        .succeeded();
+    let info = info(&place, "t.csv");
+    assert_eq!(info["duration_s"], 2.0, "{info}");
+    assert_eq!(info["rate_bps"]["mean"], 14_500_000, "{info}");
+    let page = place.run(&["trace", "info", "t.csv", "--html", "-"]);
+    let page = page.succeeded().stdout;
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("</svg>"));
+    assert!(page.ends_with("</html>\n"), "{page}");
+    for more in [
+        &["--rate-column", "x", "--rate-unit", "bit/s"][..],
+        &["--time-column", "x"],
+    ] {
+        let run = place.run(&[&import[..], &["--out", "no"], more].concat());
+        assert_eq!(run.code, Some(2), "{run:?}");
+    }
+    let run = place.run(&["trace", "import", "run.out", "--as", "lens", "--out", "no"]);
+    assert_eq!(run.code, Some(2), "{run:?}");
+    assert!(run.stderr.contains("fused-trace-a"), "{run:?}");
+    assert_eq!(place.names(), ["run.out", "t.csv"]);
+}

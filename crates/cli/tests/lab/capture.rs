@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::process::{Child, Command, Stdio};
 
 /// The namespace of a running lab's server.
-fn servers(running: &Running, networks: &BTreeSet<u64>) -> OwnedFd {
+pub(crate) fn servers(running: &Running, networks: &BTreeSet<u64>) -> OwnedFd {
     let fds = fs::read_dir(format!("/proc/{}/fd", running.pid())).expect("descriptors");
     let mut candidates = fds.filter_map(|fd| {
         let path = fd.ok()?.path();
@@ -27,7 +27,7 @@ fn servers(running: &Running, networks: &BTreeSet<u64>) -> OwnedFd {
 }
 
 /// A command in a namespace.
-fn inside(namespace: &impl AsFd, arguments: &[&str]) -> Command {
+pub(crate) fn inside(namespace: &impl AsFd, arguments: &[&str]) -> Command {
     use std::os::fd::AsRawFd;
     let mut command = Command::new("nsenter");
     let fd = namespace.as_fd().as_raw_fd();

@@ -9,6 +9,7 @@ mod judges_browsers;
 mod meld;
 mod moving;
 mod queues;
+mod record_path;
 mod reports;
 mod runs;
 mod shell;

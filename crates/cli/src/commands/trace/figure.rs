@@ -1,6 +1,6 @@
 //! A trace over time: a line of blocks for the terminal, and an SVG.
 
-use radio::trace::{Measure, Part, Profile, Trace};
+use radio::trace::{Measure, Part, Profile, Trace, TraceInfo};
 use reproduce::{Axis, Figure, Panel, Shape};
 use std::path::Path;
 
@@ -86,6 +86,27 @@ pub(super) fn svg(trace: &Trace) -> String {
     figure.svg()
 }
 
+/// One page with what `trace info` prints and the figure, which needs nothing else to be shown.
+pub(super) fn html(trace: &Trace, info: &TraceInfo) -> String {
+    let escaped = |text: &str| {
+        let text = text.replace('&', "&amp;").replace('<', "&lt;");
+        text.replace('>', "&gt;").replace('"', "&quot;")
+    };
+    let title = escaped(&trace.source);
+    let svg = svg(trace);
+    // behind a declaration of XML, which has no place within a page
+    let figure = svg.find("<svg").map_or("", |at| &svg[at..]);
+    let rows = escaped(&info.to_string());
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
+         <style>body {{ font-family: sans-serif; margin: 2em auto; max-width: 60em; padding: 0 1em; \
+         color-scheme: light dark }} pre {{ overflow-x: auto }} svg {{ background: #fff; height: auto; \
+         max-width: 100% }}</style>\n</head>\n<body>\n<h1>{title}</h1>\n{figure}\n<pre>{rows}</pre>\n\
+         </body>\n</html>\n"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,6 +136,27 @@ mod tests {
         let expected = format!("{}{}{}", "█".repeat(20), " ".repeat(20), "▁".repeat(20));
         assert!(found.contains(&expected), "{found}");
         assert!(lines(&trace("time_s,rate_mbps\n0,0\n")).contains(&"▁".repeat(60)));
+    }
+
+    #[test]
+    fn a_page_has_the_table_and_the_figure_and_takes_no_markup_from_names() {
+        let text = "time_s,rate_mbps\n0,10\n5,20\n";
+        let options = ReadOptions::default();
+        let trace = radio::trace::read("<b>\"&", text.as_bytes(), &options).expect("a trace");
+        let page = html(&trace, &trace.info());
+        assert!(page.starts_with("<!DOCTYPE html>"), "{page}");
+        for part in [
+            "<svg",
+            "</svg>",
+            "<pre>",
+            "duration",
+            "10 s",
+            "&lt;b&gt;&quot;&amp;</title>",
+        ] {
+            assert!(page.contains(part), "no {part} in {page}");
+        }
+        assert!(!page.contains("<b>") && !page.contains("<?xml"), "{page}");
+        assert!(!page.contains("src=") && !page.contains("href="), "{page}");
     }
 
     #[test]

@@ -8,13 +8,22 @@ use std::path::Path;
 
 /// Reads the table of a file.
 pub(super) fn read(path: &Path, arguments: &TraceImportArgs) -> Result<Trace, Failure> {
-    let mapping = mapping(arguments)?;
-    let bytes = super::load(path)?;
+    let only = only(arguments)?;
     let name = path.display().to_string();
+    if let Some(layout) = arguments.layout {
+        let bytes = super::load(path)?;
+        return radio::trace::import_as(&name, &bytes, layout, only).map_err(Failure::input);
+    }
+    let mapping = mapping(arguments, only)?;
+    let bytes = super::load(path)?;
     radio::trace::import(&name, &bytes, &mapping).map_err(Failure::input)
 }
 
-fn mapping(arguments: &TraceImportArgs) -> Result<Mapping, Failure> {
+fn only(arguments: &TraceImportArgs) -> Result<Vec<(String, String)>, Failure> {
+    arguments.only.iter().map(|text| pair(text)).collect()
+}
+
+fn mapping(arguments: &TraceImportArgs, only: Vec<(String, String)>) -> Result<Mapping, Failure> {
     let time = arguments.time_column.clone();
     let value = match (
         &arguments.rate_column,
@@ -31,7 +40,7 @@ fn mapping(arguments: &TraceImportArgs) -> Result<Mapping, Failure> {
             rsrp: arguments.rsrp_column.clone(),
         },
         _ => {
-            let text = "give --rate-column with --rate-unit, or --cqi-column";
+            let text = "give --rate-column with --rate-unit, --cqi-column, or --as";
             return Err(Failure::Input(anyhow!(text)));
         }
     };
@@ -39,11 +48,7 @@ fn mapping(arguments: &TraceImportArgs) -> Result<Mapping, Failure> {
         separator: arguments.separator.map_or(Separator::Comma, |s| s.into()),
         time: time.map(|column| (column, arguments.time_unit)),
         value,
-        only: arguments
-            .only
-            .iter()
-            .map(|text| pair(text))
-            .collect::<Result<_, _>>()?,
+        only,
     })
 }
 

@@ -1,15 +1,31 @@
-//! `brimful trace record`: the radio reports of one UE, from the socket of a service or of a lab, as a trace.
+//! `brimful trace record`: the radio reports of one UE, from the socket of a service or of a lab, as a trace; or a path
+//! between a UE and a server.
+
+mod path;
 
 use crate::args::TraceRecordArgs;
 use crate::commands::rnis::reader::{Content, End, follow};
 use crate::failure::Failure;
 use crate::output::complain;
 use anyhow::anyhow;
-use radio::trace::{Format, Recorder, Trace, Who};
+use radio::trace::{ConvertOptions, Format, Recorder, Trace, Who};
 use rnis::Rnti;
+use std::path::Path;
+
+/// Records from what the arguments name.
+pub(super) fn run(arguments: &TraceRecordArgs) -> Result<(), Failure> {
+    match (&arguments.socket, arguments.server_end.server) {
+        (Some(socket), _) => reports(socket, arguments),
+        (None, Some(listen)) => path::serve(listen, arguments),
+        (None, None) => path::record(arguments),
+    }
+}
 
 /// Records until Ctrl-C, the end of the time, or the end of the service.
-pub(super) fn run(arguments: &TraceRecordArgs) -> Result<(), Failure> {
+fn reports(socket: &Path, arguments: &TraceRecordArgs) -> Result<(), Failure> {
+    let Some(out) = &arguments.out else {
+        return Err(Failure::Input(anyhow!("--socket needs --out FILE")));
+    };
     let who = match (arguments.ue, arguments.rnti) {
         (Some(address), _) => Who::Address(address),
         (None, Some(rnti)) => Who::Rnti(Rnti(rnti)),
@@ -22,19 +38,14 @@ pub(super) fn run(arguments: &TraceRecordArgs) -> Result<(), Failure> {
         }
         Ok(())
     };
-    let followed = follow(
-        &arguments.socket,
-        arguments.duration,
-        Content::Reports,
-        take,
-    )?;
-    let place = arguments.socket.display();
+    let followed = follow(socket, arguments.duration, Content::Reports, take)?;
+    let place = socket.display();
     let (reports, others) = (recorder.reports(), recorder.others());
     let Some(trace) = recorder.finish(&format!("recorded from {place}")) else {
         let text = format!("{place}: nothing was recorded; {others} other UEs were reported");
         return Err(Failure::Run(anyhow!(text)));
     };
-    write(&trace, arguments)?;
+    write(&trace, Format::Brimful, out)?;
     let beside = match others {
         0 => String::new(),
         n => format!("; {n} other UEs were reported: choose one by --ue or --rnti"),
@@ -49,7 +60,10 @@ pub(super) fn run(arguments: &TraceRecordArgs) -> Result<(), Failure> {
     }
 }
 
-fn write(trace: &Trace, arguments: &TraceRecordArgs) -> Result<(), Failure> {
-    let text = radio::trace::write(trace, Format::Brimful).map_err(Failure::input)?;
-    super::put(&text, &arguments.out)
+/// Writes a trace, converted if its content does not fit.
+fn write(trace: &Trace, format: Format, out: &Path) -> Result<(), Failure> {
+    let options = ConvertOptions::default();
+    let trace = radio::trace::convert(trace, format, &options).map_err(Failure::input)?;
+    let text = radio::trace::write(&trace, format).map_err(Failure::input)?;
+    super::put(&text, out)
 }

@@ -90,6 +90,11 @@ fn named<T: Copy>(all: &[(&str, T)], text: &str) -> Result<T, UnknownUnit> {
     })
 }
 
+impl RateUnit {
+    /// Mbit/s.
+    pub(super) const MEGABIT: Self = Self(1e6);
+}
+
 impl FromStr for TimeUnit {
     type Err = UnknownUnit;
 

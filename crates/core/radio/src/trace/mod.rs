@@ -4,6 +4,7 @@
 //!   bytes --read--> Trace --channel--> Box<dyn Channel>    what a slot can carry
 //!   Kind --generate--^  |   --load----> Box<dyn Load>       PRBs that others take (DCI logs)
 //!   any table --import---|--info--> TraceInfo                statistics
+//!   counts --delivered---|
 //!   reports --Recorder---|--profile--> Profile              over time, in equal parts
 //!                       '--convert, write--> text           another format
 //! ```
@@ -13,11 +14,14 @@
 
 mod content;
 mod convert;
+mod delivered;
 mod error;
 mod format;
 mod generate;
 mod import;
 mod info;
+mod iperf;
+mod layout;
 mod play;
 mod profile;
 mod read;
@@ -30,11 +34,13 @@ pub use content::{
     PacketsPerTick, Quality, QualitySample, RateStep, Rates,
 };
 pub use convert::{ConvertError, ConvertOptions, convert};
+pub use delivered::{OPPORTUNITY, delivered};
 pub use error::TraceError;
 pub use format::{Format, UnknownFormat};
 pub use generate::{GenerateError, Kind, generate};
 pub use import::{Mapping, RateUnit, Separator, TimeUnit, UnknownUnit, ValueColumns, import};
 pub use info::{PERCENTILES, Summary, TraceInfo, Values};
+pub use layout::{Layout, UnknownLayout, import_as};
 pub use play::{
     CellParameters, Playback, PlaybackError, Signal, Signals, WithoutCqi, default_policy,
 };
