@@ -12,13 +12,15 @@
 //! Checksums of TCP and UDP stay open ("partial"): the field holds the sum of the pseudo-header, and
 //! the kernel that reads the packet sees that it never left the machine.
 
-use crate::packet::{Ipv4, Packet, PartialChecksum, TCP, ones_sum, u16_at, u32_at};
+use crate::packet::{Ipv4, Packet, PartialChecksum, TCP, UDP, ones_sum, u16_at, u32_at};
 use std::io::IoSlice;
 use std::ops::Range;
 use tun::VnetHeader;
 
 /// Where TCP keeps its checksum.
 const TCP_CHECKSUM: u16 = 16;
+/// Where UDP keeps its.
+const UDP_CHECKSUM: u16 = 6;
 /// Most bytes of a merged packet: what IPv4 can express.
 const MAX_BYTES: usize = 65_535;
 /// FIN and PSH, which belong to the last segment only.
@@ -43,6 +45,25 @@ fn open_checksum(header: VnetHeader) -> Option<PartialChecksum> {
     (header.flags & VnetHeader::NEEDS_CHECKSUM != 0).then_some(PartialChecksum {
         start: header.checksum_start,
         offset: header.checksum_offset,
+    })
+}
+
+/// The checksum of an IPv4 packet of TCP or UDP that was left open, where that is not stated: the sum of the pseudo-header stands
+/// in its place. (One that is complete and happens to be that sum is only computed again.)
+pub(crate) fn open_checksum_of(data: &[u8]) -> Option<PartialChecksum> {
+    let header = Ipv4::read(data)?;
+    let offset = match header.protocol {
+        TCP => TCP_CHECKSUM,
+        UDP => UDP_CHECKSUM,
+        _ => return None,
+    };
+    let is_fragment = u16_at(data, 6)? & 0x3fff != 0;
+    let length = u32::try_from(data.len().checked_sub(header.length)?).ok()?;
+    let pseudo = ones_sum(&data[12..20], u32::from(header.protocol) + length);
+    let sum = u16_at(data, header.length + usize::from(offset))?;
+    (!is_fragment && sum == pseudo).then_some(PartialChecksum {
+        start: header.length as u16,
+        offset,
     })
 }
 
