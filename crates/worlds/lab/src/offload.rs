@@ -297,6 +297,37 @@ mod tests {
 
     /// A mark belongs to one segment: the kernel must see neither fewer nor more of them.
     #[test]
+    fn an_open_checksum_is_found_without_being_stated() {
+        let mut packets = Vec::new();
+        split(gso(1_000), &segment(7, 0x10, &[5; 2_500]), &mut packets);
+        for packet in &packets {
+            assert!(packet.checksum.is_some());
+            assert_eq!(open_checksum_of(&packet.data), packet.checksum);
+            // completed, as the kernel would
+            let mut whole = packet.data.clone();
+            let sum = !ones_sum(&whole[20..], 0);
+            whole[36..38].copy_from_slice(&sum.to_be_bytes());
+            assert_eq!(open_checksum_of(&whole), None);
+            let fragment = [&packet.data[..6], &[0x20], &packet.data[7..]].concat();
+            assert_eq!(open_checksum_of(&fragment), None);
+            for length in 0..40 {
+                assert_eq!(open_checksum_of(&packet.data[..length]), None);
+            }
+        }
+        let mut datagram = segment(7, 0x10, &[5; 20])[..20].to_vec();
+        datagram[9] = UDP;
+        let sum = ones_sum(&datagram[12..20], u32::from(UDP) + 12);
+        datagram.extend([0, 1, 0, 2, 0, 12]);
+        datagram.extend(sum.to_be_bytes());
+        datagram.extend([9; 4]);
+        let open = PartialChecksum {
+            start: 20,
+            offset: UDP_CHECKSUM,
+        };
+        assert_eq!(open_checksum_of(&datagram), Some(open));
+    }
+
+    #[test]
     fn marked_segments_are_not_merged_with_others() {
         use queue::{Ecn, Packet as _};
         let mut data = segment(1, ACK, &[7; 5 * 1448]);
