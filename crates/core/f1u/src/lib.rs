@@ -8,8 +8,8 @@
 //! ```
 //!
 //! What is sent down and has not been handed to lower layers waits above the MAC: the queue that radio reports have. Between
-//! two delivery statuses it is taken to drain at the rate of late. The equations are in `docs/algorithms/f1u.md`; [`Bearer`] has one
-//! bearer, `pairing` finds which tunnel upwards is of which downwards, `address` and `core_side` whose a bearer is.
+//! two delivery statuses it is taken to drain as statuses have been followed so far. The equations are in `docs/algorithms/f1u.md`; [`Bearer`] has one
+//! bearer, `predict` what is served until the next status, `pairing` finds which tunnel upwards is of which downwards, `address` and `core_side` whose a bearer is.
 //!
 //! [`CentralEnd`] and [`UnitEnd`] are the other side: the ends of a bearer, which number packets and report deliveries, for tests and labs;
 //! [`EmulatedBearer`] is both, without a wire between them.
@@ -23,6 +23,7 @@ mod core_side;
 mod ends;
 mod monitor;
 mod pairing;
+mod predict;
 mod report;
 
 pub use bearer::{Bearer, Estimate, Sent, StatusError};

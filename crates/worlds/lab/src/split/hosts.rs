@@ -64,6 +64,7 @@ fn socket(own: Ipv4Addr, other: Ipv4Addr) -> Result<UdpSocket, Error> {
     let socket = UdpSocket::bind((own, gtpu::PORT)).map_err(failed())?;
     socket.connect((other, gtpu::PORT)).map_err(failed())?;
     socket.set_nonblocking(true).map_err(failed())?;
-    set_socket_recv_buffer_size_force(&socket, RECEIVE_BUFFER).map_err(failed())?;
+    set_socket_recv_buffer_size_force(&socket, RECEIVE_BUFFER)
+        .map_err(|error| failed()(error.into()))?;
     Ok(socket)
 }
