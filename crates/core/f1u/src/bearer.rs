@@ -122,6 +122,8 @@ pub struct Bearer {
     /// When the last status that stated numbers came, and the last of all.
     status_at: Option<Instant>,
     heard_at: Option<Instant>,
+    /// COUNT after the highest that had been sent by then.
+    sent_then: u64,
     /// The queue did not run empty since the last status.
     is_busy: bool,
     is_out: bool,
@@ -151,6 +153,7 @@ impl Bearer {
             unmeasured: 0,
             status_at: None,
             heard_at: None,
+            sent_then: 0,
             is_busy: false,
             is_out: false,
             served: 0,
@@ -278,6 +281,7 @@ impl Bearer {
             self.on_transmitted(now, sn)?;
         }
         self.heard_at = Some(now);
+        self.sent_then = self.sent().unwrap_or(0);
         Ok(())
     }
 
@@ -394,10 +398,11 @@ impl Bearer {
         self.predictor.on_served(now, bytes, interval, is_busy);
     }
 
-    /// What was sent and has not been transmitted by the last status.
+    /// What was sent and has not been transmitted by the last status. Of its first PDU a part may have been, if that was there then.
     fn stated(&self) -> f64 {
-        let half = self.outstanding.front().map_or(0, |of| of.bytes / 2);
-        (self.outstanding_bytes - half) as f64
+        let first = self.outstanding.front();
+        let begun = first.filter(|of| of.count < self.sent_then);
+        (self.outstanding_bytes - begun.map_or(0, |of| of.bytes / 2)) as f64
     }
 
     /// The queue now.
