@@ -364,7 +364,13 @@ mod tests {
 
     #[test]
     fn a_rate_that_goes_up_and_down_is_learnt() {
-        let bytes = |period: u64| if period % 2 == 0 { 30_000.0 } else { 10_000.0 };
+        let bytes = |period: u64| {
+            if period.is_multiple_of(2) {
+                30_000.0
+            } else {
+                10_000.0
+            }
+        };
         for count in [300, 301] {
             let predictor = after((0..count).map(|period| (10_000, bytes(period))));
             let drained = predictor.drained(PERIOD);
@@ -375,13 +381,10 @@ mod tests {
 
     #[test]
     fn what_is_served_in_bursts_is_not_served_while_no_status_comes() {
-        // ten intervals of a millisecond, then one of 9 ms in which others were served
-        let burst = |n: u64| {
-            if n % 11 < 10 {
-                (1_000, 3_000.0)
-            } else {
-                (9_000, 500.0)
-            }
+        // intervals of a millisecond, and at times that nothing announces one of 12 ms in which others were served
+        let burst = |n: u64| match (n * 2_654_435_761 % (1 << 32)) >> 28 {
+            0 => (12_000, 500.0),
+            _ => (1_000, 3_000.0),
         };
         let predictor = after((0..1_100).map(burst));
         let soon = predictor.drained(Duration::from_micros(500));
