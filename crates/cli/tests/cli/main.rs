@@ -28,6 +28,7 @@ mod sweep;
 mod top;
 mod trace;
 mod tunnel_keys;
+mod ue;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

@@ -47,6 +47,7 @@ mod topology;
 mod traffic;
 mod tun;
 mod tunnel;
+mod uplink;
 
 pub use check::check;
 pub use error::Error;

@@ -14,6 +14,7 @@ use crate::sites::Sites;
 use crate::topology::{self, Devices, Hosts};
 use crate::traffic::{self, SenderStates, Shared};
 use crate::tunnel::{self, Tunnel};
+use crate::uplink::{Queues, without_queues};
 use crate::{Error, reports, split};
 use kernel_cc::cdbe::Attached;
 use scenario::{Experiment, FlowSpec, Observers, PepMode, RunResult, Transport};
@@ -72,6 +73,8 @@ pub fn run(experiment: &Experiment, seed: u64, options: &Options) -> Result<RunR
     let tunnel = experiment.tunnel.as_ref();
     let tunnel = tunnel.and_then(|spec| tunnel::result(spec, &lab.folder));
     let unsplit = pep::unsplit(&experiment.pep, &lab.folder, lab.sites.count());
+    let mut notes = fitted.notes;
+    notes.extend(lab.queues.notes(experiment, &lab.hosts));
     lab.end();
     proxy?;
     if options.stop.load(Ordering::Relaxed) {
@@ -84,7 +87,6 @@ pub fn run(experiment: &Experiment, seed: u64, options: &Options) -> Result<RunR
     result.events = outcome.turns;
     result.tunnel = tunnel;
     result.unsplit = unsplit;
-    let mut notes = fitted.notes;
     notes.extend(outcome.f1u.map(|counts| counts.to_string()));
     result.real_time = Some(outcome.real_time(fitted.scale, notes));
     Ok(result)
@@ -148,6 +150,8 @@ pub(crate) struct Lab {
     tunnel: Option<Tunnel>,
     /// The servers of QUIC flows.
     quic: Vec<Daemon>,
+    /// Above the modems of UEs.
+    queues: Queues,
     _presence: Presence,
 }
 
@@ -244,6 +248,7 @@ impl Lab {
             None => None,
             Some(spec) => Some(Tunnel::start(spec, &hosts, &folder, &options.program)?),
         };
+        let queues = Queues::start(experiment, &hosts, &folder, &options.program)?;
         let quic_flows = experiment.flows.iter().enumerate();
         let quic_flows = quic_flows.filter(|(_, flow)| flow.transport == Transport::Quic);
         let quic = quic_flows
@@ -268,6 +273,7 @@ impl Lab {
             threads: Vec::new(),
             congestion: Vec::new(),
             quic,
+            queues,
             devices: Some(devices),
             listeners: Some(listeners),
             sites,
@@ -348,7 +354,7 @@ impl Lab {
         };
         let (_, events) = channel();
         let steering = Steering::new(self.sites.clone());
-        let mut network = Network::new(experiment, seed, steering)?;
+        let mut network = Network::new(&without_queues(experiment), seed, steering)?;
         if !is_shell {
             network
                 .series
@@ -362,6 +368,7 @@ impl Lab {
             plan,
             events,
             reports: sinks,
+            modems: self.queues.modems(),
             senders,
             stop: Arc::clone(&options.stop),
             end: Arc::new(AtomicBool::new(false)),
@@ -389,7 +396,7 @@ impl Lab {
         Ok(())
     }
 
-    /// That the proxies and the tunnel, if there is one, and the servers of QUIC still run.
+    /// That the proxies and the tunnel, if there is one, the servers of QUIC and the queues above modems still run.
     ///
     /// # Errors
     /// What it printed as it ended.
@@ -397,6 +404,7 @@ impl Lab {
         let daemons = self.proxies.iter_mut().chain(&mut self.quic);
         let mut daemons = daemons.chain(&mut self.rnis);
         daemons.try_for_each(Daemon::check)?;
+        self.queues.check()?;
         self.tunnel.as_mut().map_or(Ok(()), Tunnel::check)
     }
 
@@ -417,6 +425,7 @@ impl Drop for Lab {
         self.rnis = None;
         self.tunnel = None;
         self.quic.clear();
+        self.queues = Queues::default();
         cleanup::end_programs(&self.hosts.inodes());
     }
 }

@@ -25,6 +25,7 @@ use crate::split::{Counts, Split};
 use crate::topology::Devices;
 use crate::traffic::SenderStates;
 use crate::tun::Tun;
+use crate::uplink::Modems;
 use crate::{Error, sys};
 use rustix::event::epoll;
 use rustix::io::Errno;
@@ -116,6 +117,8 @@ pub(crate) struct Radio {
     pub(crate) events: Receiver<(usize, Event)>,
     /// Where radio reports go.
     pub(crate) reports: Vec<ReportSink>,
+    /// Modems that daemons above them are shown.
+    pub(crate) modems: Modems,
     /// What the senders' kernels report, for the time series.
     pub(crate) senders: Arc<SenderStates>,
     /// Set by the lab's user to end it.
@@ -306,6 +309,8 @@ impl Radio {
             }
             turn.report_at = next_after(turn.report_at, self.plan.report_period, now);
         }
+        let network = &mut self.network;
+        self.modems.show(now, self.clock, |ue| network.modem(ue));
         if turn.sample_at <= now {
             self.sample(turn.sample_at);
             turn.sample_at = next_after(turn.sample_at, self.plan.sample_interval, now);
@@ -328,7 +333,8 @@ impl Radio {
     fn sleep(&mut self, began: Instant, poll: &OwnedFd, turn: &mut Turn) -> Result<(), Error> {
         let in_cell = self.network.next_in_cell().map(batched);
         let status = self.devices.split.as_ref().and_then(Split::next_status);
-        let due = [self.network.next_on_wires(), in_cell, status]
+        let shown_at = self.modems.next_deadline();
+        let due = [self.network.next_on_wires(), in_cell, status, shown_at]
             .into_iter()
             .flatten()
             .chain([
