@@ -8,6 +8,7 @@ mod dash;
 mod doctor;
 mod figure;
 mod folder;
+mod gtp;
 mod help;
 mod init;
 mod json;

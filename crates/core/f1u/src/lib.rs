@@ -9,7 +9,8 @@
 //!
 //! What is sent down and has not been handed to lower layers waits above the MAC: the queue that radio reports have. Between
 //! two delivery statuses it is taken to drain as statuses have been followed so far. The equations are in `docs/algorithms/f1u.md`; [`Bearer`] has one
-//! bearer, `predict` what is served until the next status, `pairing` finds which tunnel upwards is of which downwards, `address` and `core_side` whose a bearer is.
+//! bearer, `predict` what is served until the next status, `pairing` finds which tunnel upwards is of which downwards, [`TunnelMap`], `whose` and
+//! `core_side` whose a bearer is.
 //!
 //! [`CentralEnd`] and [`UnitEnd`] are the other side: the ends of a bearer, which number packets and report deliveries, for tests and labs;
 //! [`EmulatedBearer`] is both, without a wire between them.
@@ -17,14 +18,16 @@
 //! What this crate is *not*: it captures nothing, has no clock and no socket, sends nothing, and deciphers nothing.
 #![forbid(unsafe_code)]
 
-mod address;
 mod bearer;
 mod core_side;
 mod ends;
 mod monitor;
+mod owner;
 mod pairing;
 mod predict;
 mod report;
+mod tunnels;
+mod whose;
 
 pub use bearer::{Bearer, Estimate, Sent, StatusError};
 pub use ends::{
@@ -32,3 +35,4 @@ pub use ends::{
 };
 pub use gtpu::pdcp::SnLength;
 pub use monitor::{Config, Counts, MAX_BEARERS, Monitor, Tunnel};
+pub use tunnels::{Endpoint, TunnelCounts, TunnelMap};
