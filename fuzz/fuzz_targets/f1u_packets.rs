@@ -1,14 +1,15 @@
 //! A capture file through a monitor of F1-U and N3: nothing panics, each report is one that a base station can make, with
-//! no more in queues than was sent, and no more tunnels are mapped to UEs than may be.
+//! no more in queues than was sent, and no more tunnels are mapped to UEs than may be. What is in its packets through both ends of a
+//! bearer: nothing panics there either.
 #![no_main]
 
-use f1u::{Config, Monitor, SnLength};
+use f1u::{CentralEnd, Config, Endpoints, Monitor, Progress, SnLength, UnitEnd};
 use libfuzzer_sys::fuzz_target;
 use rnis::adapters::CellProfile;
 use rnis::identity::UeMap;
 use rnis::intake::CheckedReport;
 use rnis::{CellId, McsTable};
-use units::{Duration, Hertz, Instant, Prb};
+use units::{Bytes, Duration, Hertz, Instant, Prb};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((&first, file)) = bytes.split_first() else {
@@ -37,6 +38,13 @@ fuzz_target!(|bytes: &[u8]| {
         status_period: Duration::from_millis(10),
         idle_timeout: Duration::from_secs(30),
     };
+    let endpoints = Endpoints {
+        downlink: u32::from(first),
+        uplink: u32::from(first),
+        length: config.sn_length,
+    };
+    let central = CentralEnd::new(endpoints);
+    let mut unit = UnitEnd::new(endpoints, Bytes::new(100_000));
     let Ok(mut capture) = gtpu::pcap::Capture::new(file) else {
         return;
     };
@@ -44,6 +52,14 @@ fuzz_target!(|bytes: &[u8]| {
     while let Ok(Some(captured)) = capture.next_packet() {
         let now = Instant::from_nanos(captured.time_ns);
         monitor.on_packet(now, captured.packet);
+        if let Some(datagram) = gtpu::outer::Datagram::read(captured.packet) {
+            let _ = central.on_message(datagram.payload);
+            let received = unit.on_message(datagram.payload);
+            if let Ok(received) = received {
+                unit.on_rejected(received.count / 2);
+            }
+            let _ = unit.status(now, Progress::default());
+        }
         let report = CheckedReport::new(monitor.report(now)).expect("possible");
         // a packet may be captured as its beginning: it counts 64 kB at most
         let sent = monitor.counts().user_data << 16;

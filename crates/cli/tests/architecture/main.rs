@@ -140,6 +140,8 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
         "lab",
         &[
             "units",
+            "f1u",
+            "gtpu",
             "tun",
             "rnis",
             "radio",

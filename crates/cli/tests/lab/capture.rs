@@ -9,8 +9,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::process::{Child, Command, Stdio};
 
-/// The namespace of a running lab's server.
-pub(crate) fn servers(running: &Running, networks: &BTreeSet<u64>) -> OwnedFd {
+/// The namespace of a running lab's host that has this address.
+pub(crate) fn namespace_of(running: &Running, networks: &BTreeSet<u64>, address: &str) -> OwnedFd {
     let fds = fs::read_dir(format!("/proc/{}/fd", running.pid())).expect("descriptors");
     let mut candidates = fds.filter_map(|fd| {
         let path = fd.ok()?.path();
@@ -19,11 +19,11 @@ pub(crate) fn servers(running: &Running, networks: &BTreeSet<u64>) -> OwnedFd {
             .contains(&inode)
             .then(|| fs::File::open(path).ok())?
     });
-    let server = candidates.find(|namespace| {
+    let host = candidates.find(|namespace| {
         let addresses = inside(namespace, &["ip", "-4", "addr"]).output();
-        addresses.is_ok_and(|shown| stdout(&shown).contains("10.46.0.1/32"))
+        addresses.is_ok_and(|shown| stdout(&shown).contains(address))
     });
-    server.expect("the servers' namespace").into()
+    host.expect("a namespace with this address").into()
 }
 
 /// A command in a namespace.
@@ -49,7 +49,7 @@ fn tcpdump(namespace: &OwnedFd, device: &str) -> Child {
 }
 
 /// Waits until it captures; what it writes to stderr later is discarded.
-fn wait_until_it_captures(dump: &mut Child) {
+pub(crate) fn wait_until_it_captures(dump: &mut Child) {
     let mut stderr = BufReader::new(dump.stderr.take().expect("piped"));
     let mut line = String::new();
     while !line.contains("listening on") {
@@ -110,7 +110,7 @@ fn addresses_are_true_on_both_sides_of_the_proxy() {
     let running = Running::start(command);
     let networks = running.networks();
     running.proxy();
-    let namespace = servers(&running, &networks);
+    let namespace = namespace_of(&running, &networks, "10.46.0.1/32");
     let mut at_server = tcpdump(&namespace, "eth0");
     // both capture before anything is sent
     wait_until_it_captures(&mut at_server);

@@ -4,6 +4,7 @@
 
 mod capture;
 mod ends;
+mod f1u;
 mod judges;
 mod judges_browsers;
 mod meld;

@@ -1,6 +1,6 @@
 //! A path through the cell, recorded between the UE and a server: the trace holds the bytes that the cell has delivered.
 
-use crate::capture::{inside, servers};
+use crate::capture::{inside, namespace_of};
 use crate::{Running, brimful, has_root, output, scenario, stderr, stdout};
 use serde_json::Value;
 use std::fs;
@@ -54,7 +54,7 @@ fn a_recorded_trace_has_the_bytes_that_the_cell_has_delivered() {
     shell.env("BRIMFUL", env!("CARGO_BIN_EXE_brimful"));
     let running = Running::start(shell);
     let networks = running.networks();
-    let namespace = servers(&running, &networks);
+    let namespace = namespace_of(&running, &networks, "10.46.0.1/32");
     let program = env!("CARGO_BIN_EXE_brimful");
     let serve = [program, "trace", "record", "--server", "--key-file", &key];
     let mut server = inside(&namespace, &serve);

@@ -3,7 +3,7 @@
 //! ```text
 //!   sent:        | 41 | 42 | 43 | 44 | 45 |          PDCP numbers with lengths and times
 //!   status:   transmitted 42 --^
-//!   queue:                 43 + 44 + 45, half of 43 less; then minus rate x time, until the next status
+//!   queue:                 43 + 44 + 45, half of 43 less; then minus what is taken to be served, until the next status
 //! ```
 //!
 //! Units: bytes of IP packets, without the headers of PDCP and SDAP.
@@ -14,6 +14,7 @@
 //! *Deviations* from what a bearer is: a PDU of which a part was sent counts half. PDUs that PDCP sends again are not counted a
 //! second time, so that what RLC has to repeat is not in the queue.
 
+use crate::predict::Predictor;
 use gtpu::nru::{Cause, DeliveryStatus, Range};
 use gtpu::pdcp::SnLength;
 use std::collections::VecDeque;
@@ -21,8 +22,6 @@ use units::{BitRate, Bytes, Duration, Instant};
 
 /// Time constant of the rate that is reported.
 const RATE_TIME: Duration = Duration::from_millis(50);
-/// Time constant of the rate at which a queue is taken to drain from one status to the next: short, as a channel fades.
-const DRAIN_TIME: Duration = Duration::from_millis(10);
 /// A status that comes later than this after the one before says nothing of the rate: the bearer was idle.
 const MAX_RATE_GAP: Duration = Duration::from_millis(500);
 /// PDUs that may be missing from a capture at once; a larger step is another bearer on the same tunnel.
@@ -35,11 +34,6 @@ const BACKWARD_COUNT: u32 = 8;
 const MAX_OUTSTANDING: usize = 1 << 17;
 /// Periods after which a status is missing rather than late.
 const SILENCE: f64 = 1.25;
-/// What the last interval between two statuses weighs in their mean.
-const INTERVAL_WEIGHT: f64 = 0.05;
-/// A queue drains for no longer than so many mean intervals without a status: with what the UE gets come packets of its, and
-/// statuses with them.
-const DRAINED_INTERVALS: f64 = 2.0;
 /// NR-U's sequence numbers.
 const SEQUENCES: u32 = 1 << 24;
 
@@ -77,8 +71,10 @@ pub enum StatusError {
 pub struct Estimate {
     /// What waits above the MAC.
     pub queue: Bytes,
-    /// At which it is served while it is not empty; none before anything was.
+    /// At which it was served of late while it was not empty; none before anything was.
     pub rate: Option<BitRate>,
+    /// The same over a longer time.
+    pub mean_rate: Option<BitRate>,
     /// Mean time from a PDU's being sent down until it was transmitted, of those since the last report.
     pub sojourn: Option<Duration>,
     /// The link is out by the last status that says so.
@@ -86,12 +82,14 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// How long the queue lasts at the rate; none if that is not known, or the link is out.
+    /// How long the queue lasts at the mean rate; none if that is not known, or the link is out.
     pub fn drain_time(&self) -> Option<Duration> {
         if self.queue.is_zero() {
             return Some(Duration::ZERO);
         }
-        let rate = self.rate.filter(|rate| rate.as_bps() > 0 && !self.is_out)?;
+        let rate = self
+            .mean_rate
+            .filter(|rate| rate.as_bps() > 0 && !self.is_out)?;
         let seconds = self.queue.get() as f64 * 8.0 / rate.as_bps() as f64;
         Some(Duration::from_secs_f64(seconds.min(3_600.0)))
     }
@@ -101,6 +99,8 @@ impl Estimate {
 #[derive(Clone, Debug)]
 pub struct Bearer {
     length: SnLength,
+    /// Within which the distributed unit reports changes.
+    status_period: Duration,
     /// Without a status for so long nothing was transmitted.
     silence: Duration,
     /// In ascending order of COUNT.
@@ -114,17 +114,16 @@ pub struct Bearer {
     /// Frames that may be of another bearer.
     restart: Vec<(Sent, Instant)>,
     backward: u32,
-    /// Bytes, at `queue_at`.
-    queue: f64,
-    queue_at: Instant,
-    /// Bytes a second: as reported, and of late.
+    /// Bytes a second.
     rate: Option<f64>,
-    drain: f64,
+    predictor: Predictor,
+    /// Bytes that were served since an interval was last measured.
+    unmeasured: u64,
     /// When the last status that stated numbers came, and the last of all.
     status_at: Option<Instant>,
     heard_at: Option<Instant>,
-    /// Mean time between statuses that stated progress.
-    interval: Duration,
+    /// COUNT after the highest that had been sent by then.
+    sent_then: u64,
     /// The queue did not run empty since the last status.
     is_busy: bool,
     is_out: bool,
@@ -138,9 +137,10 @@ pub struct Bearer {
 
 impl Bearer {
     /// A bearer of which nothing has been seen, at a distributed unit that reports changes within `status_period`.
-    pub fn new(length: SnLength, status_period: Duration, now: Instant) -> Self {
+    pub fn new(length: SnLength, status_period: Duration) -> Self {
         Self {
             length,
+            status_period,
             silence: status_period.mul_f64(SILENCE),
             outstanding: VecDeque::new(),
             outstanding_bytes: 0,
@@ -148,13 +148,12 @@ impl Bearer {
             transmitted: None,
             restart: Vec::new(),
             backward: 0,
-            queue: 0.0,
-            queue_at: now,
             rate: None,
-            drain: 0.0,
+            predictor: Predictor::new(status_period),
+            unmeasured: 0,
             status_at: None,
             heard_at: None,
-            interval: MAX_RATE_GAP,
+            sent_then: 0,
             is_busy: false,
             is_out: false,
             served: 0,
@@ -166,7 +165,6 @@ impl Bearer {
 
     /// A PDU goes down. True if another bearer has begun on the tunnel.
     pub fn on_sent(&mut self, now: Instant, sent: Sent) -> bool {
-        self.advance(now);
         let Some((next, next_sequence)) = self.next else {
             // so that those before it have a COUNT too
             let first = (1 << self.length.bits()) + u64::from(sent.sn);
@@ -203,7 +201,6 @@ impl Bearer {
             at: now,
         });
         self.outstanding_bytes += sent.bytes.get();
-        self.queue += sent.bytes.get() as f64;
         if self.outstanding.len() > MAX_OUTSTANDING {
             self.pop();
         }
@@ -231,7 +228,6 @@ impl Bearer {
         };
         self.outstanding.insert(at, one);
         self.outstanding_bytes += one.bytes;
-        self.queue += one.bytes as f64;
         true
     }
 
@@ -252,8 +248,7 @@ impl Bearer {
         *self = Self {
             restarts: self.restarts + 1,
             served: self.served,
-            silence: self.silence,
-            ..Self::new(self.length, Duration::ZERO, now)
+            ..Self::new(self.length, self.status_period)
         };
         for (sent, at) in frames {
             self.on_sent(at, sent);
@@ -262,13 +257,11 @@ impl Bearer {
     }
 
     /// PDUs that are not wanted any more: from a number on so many, or all up to one.
-    pub fn on_discard(&mut self, now: Instant, from: Option<u32>, to: u32) {
-        self.advance(now);
+    pub fn on_discard(&mut self, from: Option<u32>, to: u32) {
         let Some((next, _)) = self.next else { return };
         let last = self.length.nearest(to, next);
         let first = from.map_or(0, |from| self.length.nearest(from, last));
         self.remove(|of| (first..=last).contains(&of.count));
-        self.anchor();
     }
 
     /// A delivery status comes up.
@@ -276,8 +269,6 @@ impl Bearer {
     /// # Errors
     /// One whose numbers do not fit is used for nothing.
     pub fn on_status(&mut self, now: Instant, status: &DeliveryStatus) -> Result<(), StatusError> {
-        self.advance(now);
-        self.heard_at = Some(now);
         match status.cause {
             Some(Cause::LinkOutage | Cause::DownlinkOutage) => self.is_out = true,
             Some(Cause::LinkResume | Cause::DownlinkResume) => self.is_out = false,
@@ -289,7 +280,8 @@ impl Bearer {
         if let Some(sn) = status.transmitted.or(status.delivered) {
             self.on_transmitted(now, sn)?;
         }
-        self.anchor();
+        self.heard_at = Some(now);
+        self.sent_then = self.sent().unwrap_or(0);
         Ok(())
     }
 
@@ -357,13 +349,13 @@ impl Bearer {
             *next = count + 1;
         }
         let before = self.status_at.replace(now);
-        let served = self.serve(now, before.unwrap_or(now), count);
+        self.unmeasured += self.serve(now, before.unwrap_or(now), count);
         let interval = now.saturating_since(before.unwrap_or(now));
         let was_busy = core::mem::replace(&mut self.is_busy, !self.outstanding.is_empty());
-        if !first && !interval.is_zero() && interval <= MAX_RATE_GAP {
-            self.interval =
-                self.interval.mul_f64(1.0 - INTERVAL_WEIGHT) + interval.mul_f64(INTERVAL_WEIGHT);
-            self.measure(served as f64, interval, was_busy && self.is_busy);
+        if first || interval > MAX_RATE_GAP {
+            self.unmeasured = 0;
+        } else if !interval.is_zero() {
+            self.measure(now, interval, was_busy && self.is_busy);
         }
         Ok(())
     }
@@ -394,48 +386,23 @@ impl Bearer {
     }
 
     /// What was served while the queue was never empty is the rate; what was served otherwise is a bound from below.
-    fn measure(&mut self, bytes: f64, interval: Duration, is_busy: bool) {
+    fn measure(&mut self, now: Instant, interval: Duration, is_busy: bool) {
+        let bytes = core::mem::take(&mut self.unmeasured) as f64;
         let measured = bytes / interval.as_secs_f64();
-        let weight = |time| 1.0 - (-interval.ratio(time)).exp();
-        let counts = |rate| is_busy || measured > rate;
+        let weight = 1.0 - (-interval.ratio(RATE_TIME)).exp();
         self.rate = match self.rate {
-            None if measured > 0.0 => {
-                self.drain = measured;
-                Some(measured)
-            }
-            Some(rate) if counts(rate) => Some(rate + weight(RATE_TIME) * (measured - rate)),
+            None if measured > 0.0 => Some(measured),
+            Some(rate) if is_busy || measured > rate => Some(rate + weight * (measured - rate)),
             rate => rate,
         };
-        if counts(self.drain) {
-            self.drain += weight(DRAIN_TIME) * (measured - self.drain);
-        }
+        self.predictor.on_served(now, bytes, interval, is_busy);
     }
 
-    /// Lets the queue drain to `now`.
-    fn advance(&mut self, now: Instant) {
-        let time = self.draining(now);
-        self.queue_at = self.queue_at.max(now);
-        if !self.is_out {
-            self.queue = (self.queue - self.drain * time.as_secs_f64()).max(0.0);
-        }
-    }
-
-    /// How long the queue has drained until `now` since it was last brought up to date.
-    fn draining(&self, now: Instant) -> Duration {
-        let heard_at = self.heard_at.unwrap_or(self.queue_at);
-        let until = now.min(heard_at + self.interval.mul_f64(DRAINED_INTERVALS));
-        until.saturating_since(self.queue_at)
-    }
-
-    /// The queue as a status shows it.
-    fn anchor(&mut self) {
-        self.queue = self.stated();
-    }
-
-    /// What was sent and has not been transmitted by the last status.
+    /// What was sent and has not been transmitted by the last status. Of its first PDU a part may have been, if that was there then.
     fn stated(&self) -> f64 {
-        let half = self.outstanding.front().map_or(0, |of| of.bytes / 2);
-        (self.outstanding_bytes - half) as f64
+        let first = self.outstanding.front();
+        let begun = first.filter(|of| of.count < self.sent_then);
+        (self.outstanding_bytes - begun.map_or(0, |of| of.bytes / 2)) as f64
     }
 
     /// The queue now.
@@ -448,8 +415,8 @@ impl Bearer {
         if self.is_out || now.saturating_since(since) > self.silence {
             return self.stated();
         }
-        let time = self.draining(now);
-        (self.queue - self.drain * time.as_secs_f64()).max(0.0)
+        let drained = self.predictor.drained(now.saturating_since(since));
+        (self.stated() - drained).max(0.0)
     }
 
     /// What is known of it now.
@@ -459,9 +426,8 @@ impl Bearer {
         let mean = |sojourns| Duration::from_nanos(self.sojourn.as_nanos() / sojourns);
         Estimate {
             queue: Bytes::new(queue.round() as u64),
-            rate: self
-                .rate
-                .map(|rate| BitRate::from_bps((rate * 8.0).round() as u64)),
+            rate: self.rate.map(bit_rate),
+            mean_rate: self.predictor.mean().map(bit_rate),
             sojourn: (sojourns > 0).then(|| mean(sojourns)),
             is_out: self.is_out,
         }
@@ -487,4 +453,9 @@ impl Bearer {
     pub fn restarts(&self) -> u64 {
         self.restarts
     }
+}
+
+/// Of bytes a second.
+fn bit_rate(bytes: f64) -> BitRate {
+    BitRate::from_bps((bytes * 8.0).round() as u64)
 }

@@ -8,26 +8,31 @@
 //! ```
 //!
 //! What is sent down and has not been handed to lower layers waits above the MAC: the queue that radio reports have. Between
-//! two delivery statuses it is taken to drain at the rate of late. The equations are in `docs/algorithms/f1u.md`; [`Bearer`] has one
-//! bearer, `pairing` finds which tunnel upwards is of which downwards, [`TunnelMap`], `whose` and `core_side` whose a bearer is.
+//! two delivery statuses it is taken to drain as statuses have been followed so far. The equations are in `docs/algorithms/f1u.md`; [`Bearer`] has one
+//! bearer, `predict` what is served until the next status, `pairing` finds which tunnel upwards is of which downwards, [`TunnelMap`], `whose` and
+//! `core_side` whose a bearer is.
 //!
-//! [`EmulatedBearer`] is the other side: both ends of a bearer, which number packets and report deliveries, for tests and labs.
+//! [`CentralEnd`] and [`UnitEnd`] are the other side: the ends of a bearer, which number packets and report deliveries, for tests and labs;
+//! [`EmulatedBearer`] is both, without a wire between them.
 //!
 //! What this crate is *not*: it captures nothing, has no clock and no socket, sends nothing, and deciphers nothing.
 #![forbid(unsafe_code)]
 
 mod bearer;
 mod core_side;
-mod emulated;
+mod ends;
 mod monitor;
 mod owner;
 mod pairing;
+mod predict;
 mod report;
 mod tunnels;
 mod whose;
 
 pub use bearer::{Bearer, Estimate, Sent, StatusError};
-pub use emulated::{EmulatedBearer, Progress, STATUS_PERIOD};
+pub use ends::{
+    CentralEnd, EmulatedBearer, EndError, Endpoints, Progress, Received, STATUS_PERIOD, UnitEnd,
+};
 pub use gtpu::pdcp::SnLength;
 pub use monitor::{Config, Counts, MAX_BEARERS, Monitor, Tunnel};
 pub use tunnels::{Endpoint, TunnelCounts, TunnelMap};

@@ -259,11 +259,11 @@ impl Monitor {
         };
         of.seen = now;
         if let Some(to) = frame.discard_to {
-            of.bearer.on_discard(now, None, to);
+            of.bearer.on_discard(None, to);
         }
         for block in frame.discard.iter().filter(|block| block.size > 0) {
             let last = block.start.wrapping_add(u32::from(block.size) - 1);
-            of.bearer.on_discard(now, Some(block.start), last);
+            of.bearer.on_discard(Some(block.start), last);
         }
         let (Some(sn), Some(packet)) = (
             number(message.payload, length),
@@ -286,7 +286,7 @@ impl Monitor {
             };
             if is_others {
                 // the tunnel is another UE's now
-                of.bearer = Bearer::new(length, self.config.status_period, now);
+                of.bearer = Bearer::new(length, self.config.status_period);
                 is_new = true;
             }
         }
@@ -314,7 +314,7 @@ impl Monitor {
         let rnti = self.config.ues.rnti(&id).ok();
         let rnti = rnti.unwrap_or_else(|| self.free_rnti());
         let followed = Followed {
-            bearer: Bearer::new(self.config.sn_length, self.config.status_period, now),
+            bearer: Bearer::new(self.config.sn_length, self.config.status_period),
             configured,
             rnti,
             seen: now,

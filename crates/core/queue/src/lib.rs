@@ -85,6 +85,10 @@ pub trait Packet {
     }
     /// Sets congestion experienced; called only for packets that are ECT(0) or ECT(1).
     fn mark(&mut self) {}
+    /// Which of its bearer's packets it is, ascending, where they have been numbered: PDCP's COUNT.
+    fn number(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// How much is waiting.

@@ -25,6 +25,12 @@ impl CellConfig {
     pub fn base_rtt(&self) -> Duration {
         Frame::new(self).map_or(Duration::ZERO, |frame| base_rtt(self, &frame))
     }
+
+    /// The share of the time's symbols that are downlink's, 0 to 1, as radio reports have it; 0 for a configuration that
+    /// [`Self::check`] rejects.
+    pub fn downlink_share(&self) -> f64 {
+        Frame::new(self).map_or(0.0, |frame| frame.downlink_share())
+    }
 }
 
 /// As [`CellConfig::base_rtt`], of a checked configuration.

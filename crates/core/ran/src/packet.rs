@@ -30,4 +30,7 @@ impl<P: Packet> Packet for Held<P> {
     fn mark(&mut self) {
         self.packet.mark();
     }
+    fn number(&self) -> Option<u64> {
+        self.packet.number()
+    }
 }

@@ -147,6 +147,8 @@ pub struct DirectionStats {
     pub served: Bytes,
     /// Times of waiting.
     pub sojourns: Sojourns,
+    /// The highest number ([`queue::Packet::number`]) of packets that the MAC has pulled to their last byte.
+    pub transmitted: Option<u64>,
     /// Bytes that RLC sent again.
     pub rlc_retransmitted: Bytes,
     /// Bytes that the receiver had already.

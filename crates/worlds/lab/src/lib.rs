@@ -8,6 +8,8 @@
 //!              measure: what the packets show       reports: radio reports on a Unix socket
 //! ```
 //!
+//! A base station may be in two parts with F1-U between them on a wire (`split`), off which the radio is read.
+//!
 //! Of several cells there is an edge at each site, between which split connections move.
 //!
 //! [`run()`] takes what the simulator takes, a [`scenario::Experiment`] and a seed, and gives the same
@@ -39,6 +41,7 @@ mod reports;
 mod run;
 mod shell;
 mod sites;
+mod split;
 mod sys;
 mod topology;
 mod traffic;

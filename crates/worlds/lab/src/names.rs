@@ -49,6 +49,13 @@ pub(crate) const TUNNEL_EDGE: Ipv4Addr = Ipv4Addr::new(10, 48, 0, 1);
 /// Its address at the gateway.
 pub(crate) const TUNNEL_GATEWAY: Ipv4Addr = Ipv4Addr::new(10, 48, 0, 2);
 
+/// The wire between the two parts of a base station, at both its ends.
+pub(crate) const F1_DEVICE: &str = "f1";
+/// The centralized unit's address on it.
+pub(crate) const CENTRAL_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 49, 0, 1);
+/// The distributed unit's.
+pub(crate) const UNIT_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 49, 0, 2);
+
 /// A tunnel's path at the edge and at the gateway.
 pub(crate) fn path_device(path: usize) -> String {
     format!("path{path}")

@@ -12,13 +12,15 @@
 //! Checksums of TCP and UDP stay open ("partial"): the field holds the sum of the pseudo-header, and
 //! the kernel that reads the packet sees that it never left the machine.
 
-use crate::packet::{Ipv4, Packet, PartialChecksum, TCP, ones_sum, u16_at, u32_at};
+use crate::packet::{Ipv4, Packet, PartialChecksum, TCP, UDP, ones_sum, u16_at, u32_at};
 use std::io::IoSlice;
 use std::ops::Range;
 use tun::VnetHeader;
 
 /// Where TCP keeps its checksum.
 const TCP_CHECKSUM: u16 = 16;
+/// Where UDP keeps its.
+const UDP_CHECKSUM: u16 = 6;
 /// Most bytes of a merged packet: what IPv4 can express.
 const MAX_BYTES: usize = 65_535;
 /// FIN and PSH, which belong to the last segment only.
@@ -43,6 +45,25 @@ fn open_checksum(header: VnetHeader) -> Option<PartialChecksum> {
     (header.flags & VnetHeader::NEEDS_CHECKSUM != 0).then_some(PartialChecksum {
         start: header.checksum_start,
         offset: header.checksum_offset,
+    })
+}
+
+/// The checksum of an IPv4 packet of TCP or UDP that was left open, where that is not stated: the sum of the pseudo-header stands
+/// in its place. (One that is complete and happens to be that sum is only computed again.)
+pub(crate) fn open_checksum_of(data: &[u8]) -> Option<PartialChecksum> {
+    let header = Ipv4::read(data)?;
+    let offset = match header.protocol {
+        TCP => TCP_CHECKSUM,
+        UDP => UDP_CHECKSUM,
+        _ => return None,
+    };
+    let is_fragment = u16_at(data, 6)? & 0x3fff != 0;
+    let length = u32::try_from(data.len().checked_sub(header.length)?).ok()?;
+    let pseudo = ones_sum(&data[12..20], u32::from(header.protocol) + length);
+    let sum = u16_at(data, header.length + usize::from(offset))?;
+    (!is_fragment && sum == pseudo).then_some(PartialChecksum {
+        start: header.length as u16,
+        offset,
     })
 }
 
@@ -275,6 +296,37 @@ mod tests {
     }
 
     /// A mark belongs to one segment: the kernel must see neither fewer nor more of them.
+    #[test]
+    fn an_open_checksum_is_found_without_being_stated() {
+        let mut packets = Vec::new();
+        split(gso(1_000), &segment(7, 0x10, &[5; 2_500]), &mut packets);
+        for packet in &packets {
+            assert!(packet.checksum.is_some());
+            assert_eq!(open_checksum_of(&packet.data), packet.checksum);
+            // completed, as the kernel would
+            let mut whole = packet.data.clone();
+            let sum = !ones_sum(&whole[20..], 0);
+            whole[36..38].copy_from_slice(&sum.to_be_bytes());
+            assert_eq!(open_checksum_of(&whole), None);
+            let fragment = [&packet.data[..6], &[0x20], &packet.data[7..]].concat();
+            assert_eq!(open_checksum_of(&fragment), None);
+            for length in 0..40 {
+                assert_eq!(open_checksum_of(&packet.data[..length]), None);
+            }
+        }
+        let mut datagram = segment(7, 0x10, &[5; 20])[..20].to_vec();
+        datagram[9] = UDP;
+        let sum = ones_sum(&datagram[12..20], u32::from(UDP) + 12);
+        datagram.extend([0, 1, 0, 2, 0, 12]);
+        datagram.extend(sum.to_be_bytes());
+        datagram.extend([9; 4]);
+        let open = PartialChecksum {
+            start: 20,
+            offset: UDP_CHECKSUM,
+        };
+        assert_eq!(open_checksum_of(&datagram), Some(open));
+    }
+
     #[test]
     fn marked_segments_are_not_merged_with_others() {
         use queue::{Ecn, Packet as _};

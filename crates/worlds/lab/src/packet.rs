@@ -1,5 +1,6 @@
 //! IP packets as they pass through the lab, and what is read from their headers.
 
+use crate::split::Pdu;
 use crate::{label, names};
 use queue::{Ecn, Packet as QueuePacket};
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -31,6 +32,8 @@ pub(crate) struct Packet {
     pub(crate) address: Address,
     /// How long it has waited, whole, for what was before it: where the radio delivers in order.
     pub(crate) held: Duration,
+    /// What it came over F1-U in, if it did.
+    pub(crate) pdu: Option<Pdu>,
 }
 
 impl QueuePacket for Packet {
@@ -46,6 +49,9 @@ impl QueuePacket for Packet {
     fn mark(&mut self) {
         label::mark(&mut self.data);
     }
+    fn number(&self) -> Option<u64> {
+        self.pdu.map(|pdu| pdu.count)
+    }
 }
 
 impl Packet {
@@ -57,6 +63,7 @@ impl Packet {
             checksum,
             address,
             held: Duration::ZERO,
+            pdu: None,
         }
     }
 }

@@ -38,6 +38,8 @@ pub(crate) struct Place<'a> {
     pub(crate) edge: &'a Namespace,
     /// The lab's.
     pub(crate) folder: &'a Folder,
+    /// Name of the socket of the radio reports that it reads, in the folder.
+    pub(crate) reports: &'a str,
 }
 
 /// That the lab can run this proxy.
@@ -88,12 +90,16 @@ pub(crate) fn start(
     record: Option<&Path>,
 ) -> Result<Daemon, Error> {
     let Place {
-        site, edge, folder, ..
+        site,
+        edge,
+        folder,
+        reports,
+        ..
     } = *place;
     let config = folder.path().join(file(site, "toml"));
     let admin = folder.path().join(file(site, "sock"));
     let failed = |path: &Path| Error::system(format!("write {}", path.display()));
-    let text = configuration(pep, (folder.path(), site), record)
+    let text = configuration(pep, (folder.path(), site), reports, record)
         + &handover(folder.path(), (site, place.sites));
     fs::write(&config, text).map_err(failed(&config))?;
     let mut command = Command::new(program);
@@ -171,7 +177,12 @@ fn counts(packets: &Value) -> Counts {
 }
 
 /// What `brimful pep` is reported.
-fn configuration(pep: &PepSpec, (folder, site): (&Path, usize), record: Option<&Path>) -> String {
+fn configuration(
+    pep: &PepSpec,
+    (folder, site): (&Path, usize),
+    reports: &str,
+    record: Option<&Path>,
+) -> String {
     let (folder_name, socket) = (folder.display(), file(site, "sock"));
     let ways = match &pep.mode {
         PepMode::None => format!("ran-interface = \"{RAN_DEVICE}\"\n[split]\nenabled = false\n"),
@@ -215,7 +226,7 @@ fn configuration(pep: &PepSpec, (folder, site): (&Path, usize), record: Option<&
         (None, None) => String::new(),
     };
     format!(
-        "{ways}[reports]\nsource = \"unix:{folder_name}/radio.sock\"\n{max_age}\
+        "{ways}[reports]\nsource = \"unix:{folder_name}/{reports}\"\n{max_age}\
          [admin]\nsocket = \"{folder_name}/{socket}\"\n\
          [metrics]\nlisten = \"127.0.0.1:9464\"\n{decided}{unsplit}{record}"
     )

@@ -15,7 +15,7 @@ use crate::topology::{self, Devices, Hosts};
 use crate::traffic::{self, SenderStates, Shared};
 use crate::tunnel::{self, Tunnel};
 use crate::uplink::{Queues, without_queues};
-use crate::{Error, reports};
+use crate::{Error, reports, split};
 use kernel_cc::cdbe::Attached;
 use scenario::{Experiment, FlowSpec, Observers, PepMode, RunResult, Transport};
 use std::num::NonZeroU32;
@@ -87,6 +87,7 @@ pub fn run(experiment: &Experiment, seed: u64, options: &Options) -> Result<RunR
     result.events = outcome.turns;
     result.tunnel = tunnel;
     result.unsplit = unsplit;
+    notes.extend(outcome.f1u.map(|counts| counts.to_string()));
     result.real_time = Some(outcome.real_time(fitted.scale, notes));
     Ok(result)
 }
@@ -141,6 +142,8 @@ pub(crate) struct Lab {
     /// Which cells are where; each site has an edge, and a proxy if there is one.
     sites: Sites,
     proxies: Vec<Daemon>,
+    /// What reads the radio off F1-U, if there is any.
+    rnis: Option<Daemon>,
     /// Of the proxies, if there are several.
     hooks: Vec<Hook>,
     /// Both ends of the tunnel, if there is one.
@@ -187,15 +190,35 @@ impl Lab {
     ) -> Result<Self, Error> {
         let presence = Presence::begin();
         let sites = Sites::of(experiment);
-        let (hosts, devices) = topology::build(
+        let (mut hosts, mut devices) = topology::build(
             experiment.ues.len(),
             sites.count(),
             tunnel::paths(experiment),
             route_options(experiment)?,
         )?;
         prepare_edges(experiment, &hosts)?;
+        if split::cell(experiment).is_some() {
+            hosts.split(&mut devices, &experiment.ues)?;
+        }
         let folder = Folder::create(&hosts)?;
         let listeners = Listeners::new(experiment, &folder)?;
+        let rnis = match (split::cell(experiment), &hosts.units) {
+            (Some(cell), Some(units)) => {
+                let period = experiment.pep.reports.period;
+                Some(split::start(
+                    cell,
+                    period,
+                    units,
+                    &folder,
+                    &options.program,
+                )?)
+            }
+            _ => None,
+        };
+        let reports = match &rnis {
+            Some(_) => split::REPORTS,
+            None => reports::REPORTS,
+        };
         let hooks = match sites.count() {
             1 => Vec::new(),
             count => {
@@ -214,6 +237,7 @@ impl Lab {
                         sites: &sites,
                         edge,
                         folder: &folder,
+                        reports,
                     };
                     pep::start(&experiment.pep, &place, &options.program, record)
                 });
@@ -254,6 +278,7 @@ impl Lab {
             listeners: Some(listeners),
             sites,
             proxies,
+            rnis,
             hooks,
             tunnel,
             _presence: presence,
@@ -376,7 +401,8 @@ impl Lab {
     /// # Errors
     /// What it printed as it ended.
     pub(crate) fn check_proxy(&mut self) -> Result<(), Error> {
-        let mut daemons = self.proxies.iter_mut().chain(&mut self.quic);
+        let daemons = self.proxies.iter_mut().chain(&mut self.quic);
+        let mut daemons = daemons.chain(&mut self.rnis);
         daemons.try_for_each(Daemon::check)?;
         self.queues.check()?;
         self.tunnel.as_mut().map_or(Ok(()), Tunnel::check)
@@ -396,6 +422,7 @@ impl Drop for Lab {
     fn drop(&mut self) {
         self.end();
         self.proxies.clear();
+        self.rnis = None;
         self.tunnel = None;
         self.quic.clear();
         self.queues = Queues::default();

@@ -24,7 +24,9 @@ use crate::names::{
     SERVER_PREFIX, UE_DEVICE, WAN_ADDRESS, WAN_DEVICE,
 };
 use crate::namespace::Namespace;
+use crate::split::{Split, Units};
 use crate::tun::Tun;
+use scenario::UeSpec;
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
@@ -48,6 +50,8 @@ pub(crate) struct Hosts {
     pub(crate) ues: Vec<Namespace>,
     /// The other end of the tunnel, if there is one.
     pub(crate) gateway: Option<Namespace>,
+    /// The two parts of the base station, if it is in two.
+    pub(crate) units: Option<Units>,
 }
 
 impl Hosts {
@@ -59,7 +63,9 @@ impl Hosts {
     /// Numbers by which the kernel identifies their namespaces.
     pub(crate) fn inodes(&self) -> BTreeSet<u64> {
         let all = [&self.servers].into_iter().chain(&self.edges);
-        let all = all.chain(&self.ues).chain(&self.gateway);
+        let units = self.units.iter();
+        let units = units.flat_map(|units| [&units.central, &units.unit]);
+        let all = all.chain(&self.ues).chain(&self.gateway).chain(units);
         all.filter_map(|host| host.inode().ok()).collect()
     }
 }
@@ -77,6 +83,8 @@ pub(crate) struct Devices {
     pub(crate) ues: Vec<Tun>,
     /// With a tunnel, the gateway's.
     pub(crate) gateway: Option<Gateway>,
+    /// Where the base station is in two parts, both ends of the wire between them.
+    pub(crate) split: Option<Split>,
 }
 
 /// The lab's ends of a gateway's interfaces.
@@ -103,6 +111,19 @@ impl RouteOptions {
     fn text(self) -> String {
         let quick = if self.quick_ack { " quickack 1" } else { "" };
         format!(" initcwnd {}{quick}", self.initial_window)
+    }
+}
+
+impl Hosts {
+    /// The base station is in two parts.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub(crate) fn split(&mut self, devices: &mut Devices, ues: &[UeSpec]) -> Result<(), Error> {
+        let units = Units::create()?;
+        devices.split = Some(Split::new(&units, ues)?);
+        self.units = Some(units);
+        Ok(())
     }
 }
 
@@ -138,6 +159,7 @@ pub(crate) fn build(
         edges,
         ues: Vec::with_capacity(ues),
         gateway,
+        units: None,
     };
     let mut devices = Devices {
         server,
@@ -145,6 +167,7 @@ pub(crate) fn build(
         ran,
         ues: Vec::with_capacity(ues),
         gateway: gateway_devices,
+        split: None,
     };
     for index in 0..ues {
         let (ue, device) = host(UE_DEVICE, &names::ue_address(index).to_string(), &route)?;
@@ -237,7 +260,7 @@ fn path_ends(
 
 /// What all hosts have in common: no IPv6 (whose neighbour messages would cross the radio), no
 /// memory of earlier connections (runs do not depend on one another), ECN for those that request it.
-fn prepare(host: &Namespace) -> Result<(), Error> {
+pub(crate) fn prepare(host: &Namespace) -> Result<(), Error> {
     let off = ["all", "default"].map(|which| format!("net/ipv6/conf/{which}/disable_ipv6"));
     for parameter in off.iter().filter(|p| host.get(p).is_ok()) {
         host.set(parameter, "1")?;

@@ -10,7 +10,8 @@ use crate::uplink::UplinkQueues;
 use core::net::IpAddr;
 use queue::Packet;
 use ran::{
-    BearerConfig, Cell, CellStats, Direction, LeftBearer, Output, UeConfig, UeIndex, UplinkSource,
+    BearerConfig, Cell, CellStats, Direction, DirectionStats, LeftBearer, Output, UeConfig,
+    UeIndex, UplinkSource,
 };
 use rnis::{LinkQuality, RadioReport};
 use scenario::{CellSpec, Experiment, FlowSpec};
@@ -48,6 +49,11 @@ impl CellRoute {
             bearer,
             flow: None,
         }
+    }
+
+    /// The UE by its place in the experiment, and the number of its bearer, from 0.
+    pub fn bearer(&self) -> (usize, usize) {
+        (self.ue.0, usize::from(self.bearer))
     }
 }
 
@@ -262,6 +268,12 @@ impl<P: Packet + Send> CellAccess<P> {
         if !core::mem::replace(&mut self.is_busy[route.ue.0], true) {
             self.busy.push(route.ue);
         }
+    }
+
+    /// The counters of a bearer's downlink; none if there is no such bearer.
+    pub fn downlink(&self, ue: usize, bearer: usize) -> Option<&DirectionStats> {
+        let ue = self.cell.stats().ues.get(ue)?;
+        Some(&ue.bearers.get(bearer)?.downlink)
     }
 
     /// What a UE's modem shows: bytes that it has sent, each counted once, and those that wait.

@@ -16,6 +16,9 @@ macro_rules! is_packet {
             fn mark(&mut self) {
                 self.packet.mark();
             }
+            fn number(&self) -> Option<u64> {
+                self.packet.number()
+            }
         }
     };
 }

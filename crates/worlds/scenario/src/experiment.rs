@@ -88,6 +88,8 @@ pub struct CellSpec {
     pub config: CellConfig,
     /// Load that belongs to no UE.
     pub background: LoadSpec,
+    /// The base station is in two parts with F1-U between them, off which radio reports are read (the lab alone).
+    pub has_f1u: bool,
 }
 
 /// A wired bottleneck.

@@ -51,6 +51,11 @@ pub enum Error {
         /// Why.
         source: media::ConfigError,
     },
+    /// A base station in two parts.
+    #[error(
+        "cell.f1-u: in the simulator there is no wire for packets to pass on; take --world lab, or remove the key"
+    )]
+    F1u,
     /// The multipath tunnel.
     #[error("tunnel: {problem}")]
     Tunnel {

@@ -189,6 +189,8 @@ impl<P: Packet + Send> Rlc<P> {
             }
             sdu.sojourn = cx.now.saturating_since(sdu.arrived_at);
             cx.stats.sojourns.add(sdu.sojourn);
+            let number = sdu.packet.as_ref().and_then(P::number);
+            cx.stats.transmitted = cx.stats.transmitted.max(number);
         }
     }
 

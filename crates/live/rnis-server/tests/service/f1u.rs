@@ -46,7 +46,12 @@ impl File {
 
     /// A packet each millisecond for the UE at a distributed unit, in which ten wait; then the tunnel ends.
     fn bearer(&mut self, unit: IpAddr, ms: std::ops::Range<u64>) {
-        let mut ends = EmulatedBearer::new(7, 70, SnLength::Bits18, Bytes::new(100_000));
+        self.bearer_at(7, unit, ms);
+    }
+
+    /// The same with this endpoint at the distributed unit.
+    fn bearer_at(&mut self, teid: u32, unit: IpAddr, ms: std::ops::Range<u64>) {
+        let mut ends = EmulatedBearer::new(teid, 10 * teid, SnLength::Bits18, Bytes::new(100_000));
         let inside = packet([192, 0, 2, 1].into(), UE, &[0; PACKET - 28]).expect("a packet");
         for at in ms.clone() {
             let message = ends.user_data(&inside, false).expect("a message");
@@ -160,6 +165,52 @@ async fn a_ue_that_moves_between_units_is_reported_and_announced() {
             assert_eq!(world.counted(metric, &labels), 0.0, "{metric} {labels:?}");
         }
     }
+}
+
+/// What a bearer's becoming another, at the same unit and for the same UE, means for bearers in MEC 012: nothing, until the UE leaves.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_ue_on_another_tunnel_has_neither_left_nor_another_bearer() {
+    let tables = format!("{CELLS}{}", rest());
+    let mut world = world("max-age = \"60 s\"", &tables).await;
+    let client = world.client("all").await;
+    let inbox = Inbox::open().await;
+    for kind in ["Est", "Mod", "Rel"] {
+        let mut filter = json!({ "qci": 9 });
+        if kind != "Est" {
+            filter["erabId"] = json!([5]);
+        }
+        let body = json!({
+            "subscriptionType": format!("Rab{kind}Subscription"),
+            "callbackReference": inbox.uri("/"),
+            "filterCriteriaQci": filter,
+        });
+        let answer = client.post("/rni/v2/subscriptions", &body).await;
+        assert_eq!(answer.status, 201, "{answer:?}");
+    }
+    let mut file = File::new();
+    let unit = [10, 1, 0, 2].into();
+    file.bearer_at(7, unit, 0..200);
+    file.bearer_at(8, unit, 201..500);
+    // the file, and with it the source, goes on without the UE
+    file.pass(4_000, CENTRAL, unit, &[]);
+    std::fs::write(world.path("drive.pcap"), &file.bytes).expect("written");
+    let path = world.folder.path().display().to_string();
+    let text = format!("{}{tables}", source("first", 1, "10.1.0.2"));
+    let config = rnis_server::Config::parse("f1u.toml", &text.replace("{folder}", &path));
+    world.service.reload(&config.expect("good"));
+
+    until_some("the release", async || {
+        let mut received = inbox.received().into_iter();
+        received.find(|it| it.body["notificationType"] == "RabRelNotification")
+    })
+    .await;
+    let received = inbox.received();
+    let of = |kind: &str| {
+        let is_of = |it: &&crate::inbox::Received| it.body["notificationType"] == kind;
+        received.iter().filter(is_of).count()
+    };
+    let counts = ["RabEstNotification", "RabModNotification"].map(of);
+    assert_eq!(counts, [1, 0]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,6 +4,7 @@ use super::paths::Paths;
 use super::steering::Steering;
 use crate::measure::{Flows, Hop};
 use crate::packet::Packet;
+use crate::split::{Pdu, Split};
 use crate::topology::Devices;
 use crate::traffic::EndStates;
 use crate::{Error, names};
@@ -24,6 +25,8 @@ pub(crate) struct Network {
     latest: Instant,
     /// Packets that a wire or the cell has dropped, before they are counted.
     dropped: Vec<Packet>,
+    /// What they came over F1-U in, before it is reported.
+    rejected: Vec<Pdu>,
     pub(crate) flows: Flows,
     bottleneck: Bottleneck,
     pub(crate) series: SeriesSet,
@@ -48,6 +51,7 @@ impl Network {
             steering,
             latest: Instant::ZERO,
             dropped: Vec::new(),
+            rejected: Vec::new(),
             flows: Flows::new(experiment, delay, access_rtt),
             bottleneck: Bottleneck::default(),
             series: SeriesSet::default(),
@@ -134,6 +138,9 @@ impl Network {
         devices: &mut Devices,
     ) {
         match (direction, &mut devices.gateway) {
+            (Direction::Uplink, None) if devices.split.is_some() => {
+                self.go_up_f1u(now, &packet, &mut devices.split);
+            }
             (Direction::Uplink, gateway) => {
                 let edge = match gateway {
                     Some(_) => access,
@@ -150,6 +157,9 @@ impl Network {
             }
             (Direction::Downlink, None) => {
                 self.flows.observe(now, Hop::UeIn, &packet);
+                if let (Some(split), Some(pdu)) = (&mut devices.split, packet.pdu) {
+                    split.on_delivered(pdu);
+                }
                 if let Some(ue) = packet.address.ue.and_then(|ue| devices.ues.get_mut(ue)) {
                     ue.push(packet);
                 }
@@ -221,14 +231,63 @@ impl Network {
         self.offer(now, self.topology.path_up(), packet);
     }
 
-    /// The edge sends a packet to a UE. One for no UE is dropped.
-    pub(crate) fn sent_down_by_edge(&mut self, now: Instant, packet: Packet) {
+    /// The edge sends a packet to a UE, over F1-U where there is any. One for no UE is dropped.
+    pub(crate) fn sent_down_by_edge(
+        &mut self,
+        now: Instant,
+        packet: Packet,
+        split: &mut Option<Split>,
+    ) {
         let ue = packet.address.ue;
         let Some(route) = ue.and_then(|ue| self.route(&packet, ue)) else {
             return;
         };
         self.flows.observe(now, Hop::EdgeToUe, &packet);
-        self.enter(now, (0, Direction::Downlink), route, packet);
+        match split {
+            Some(split) => split.send_down(route.bearer(), &packet),
+            None => self.enter(now, (0, Direction::Downlink), route, packet),
+        }
+    }
+
+    /// A packet has come from a UE to the distributed unit.
+    fn go_up_f1u(&mut self, now: Instant, packet: &Packet, split: &mut Option<Split>) {
+        self.update_f1u(split);
+        let route = packet.address.ue.and_then(|ue| self.route(packet, ue));
+        if let (Some(split), Some(route)) = (split, route) {
+            split.send_up(now, route.bearer(), packet);
+        }
+    }
+
+    /// What the cell has done with packets that came over F1-U, as its statuses state it.
+    fn update_f1u(&mut self, split: &mut Option<Split>) {
+        let (Some(split), Some(cell)) = (split, self.topology.cell()) else {
+            return;
+        };
+        split.progress(|(ue, bearer)| cell.downlink(ue, bearer)?.transmitted);
+        for pdu in self.rejected.drain(..) {
+            split.on_dropped(pdu);
+        }
+    }
+
+    /// What has passed F1-U comes to its end: down into the cell, up to the edge. Then the statuses go that are due.
+    pub(crate) fn pass_f1u(&mut self, now: Instant, devices: &mut Devices) {
+        if devices.split.is_none() {
+            return;
+        }
+        while let Some(packet) = devices.split.as_mut().and_then(Split::take_down) {
+            let ue = packet.address.ue;
+            if let Some(route) = ue.and_then(|ue| self.route(&packet, ue)) {
+                self.enter(now, (0, Direction::Downlink), route, packet);
+            }
+        }
+        self.update_f1u(&mut devices.split);
+        if let Some(split) = &mut devices.split {
+            split.report(now);
+        }
+        while let Some(packet) = devices.split.as_mut().and_then(Split::take_up) {
+            self.flows.observe(now, Hop::EdgeFromUe, &packet);
+            devices.ran[0].push(packet);
+        }
     }
 
     /// A UE sends a packet.
@@ -250,6 +309,7 @@ impl Network {
     fn count_dropped(&mut self, now: Instant) {
         for packet in self.dropped.drain(..) {
             self.flows.lost(now, &packet);
+            self.rejected.extend(packet.pdu);
         }
     }
 

@@ -21,6 +21,7 @@ use crate::clock::{Clock, timespec};
 use crate::measure::{Event, Lateness};
 use crate::packet::Packet;
 use crate::reports::ReportSink;
+use crate::split::{Counts, Split};
 use crate::topology::Devices;
 use crate::traffic::SenderStates;
 use crate::tun::Tun;
@@ -58,6 +59,8 @@ const LAN: u64 = 4 << 16;
 const WAN: u64 = 5 << 16;
 /// No devices, but what the proxies' route hooks write.
 const HOOK: u64 = 6 << 16;
+/// The sockets at both ends of F1-U, which are read in each turn.
+const F1U: u64 = 7 << 16;
 
 /// When what is to be done beside the network.
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +85,8 @@ pub(crate) struct Outcome {
     pub(crate) refused: u64,
     /// Turns of the loop.
     pub(crate) turns: u64,
+    /// What has passed on F1-U, if there is any.
+    pub(crate) f1u: Option<Counts>,
     /// What the applications report from now on.
     pub(crate) events: Receiver<(usize, Event)>,
     /// Hosts keep their links as long as this lives.
@@ -147,6 +152,7 @@ impl Radio {
                 lateness.record(due, now);
             }
             self.network.run(now, &mut self.devices);
+            self.network.pass_f1u(now, &mut self.devices);
             self.exchange(&mut turn)?;
             self.do_periodic(now, &mut turn);
             self.sleep(now, &poll, &mut turn)?;
@@ -157,6 +163,7 @@ impl Radio {
             lateness: lateness.distribution(),
             refused: refused.sum(),
             turns,
+            f1u: self.devices.split.as_ref().map(Split::counts),
             events: self.events,
             _devices: self.devices,
         };
@@ -174,6 +181,11 @@ impl Radio {
         for (number, hook) in (HOOK..).zip(&self.hooks) {
             let data = epoll::EventData::new_u64(number);
             epoll::add(&poll, hook, data, epoll::EventFlags::IN).map_err(failed())?;
+        }
+        let ends = self.devices.split.iter().flat_map(Split::sockets);
+        for (number, socket) in (F1U..).zip(ends) {
+            let data = epoll::EventData::new_u64(number);
+            epoll::add(&poll, socket, data, epoll::EventFlags::IN).map_err(failed())?;
         }
         Ok(poll)
     }
@@ -226,6 +238,7 @@ impl Radio {
         for number in turn.ready.drain(..) {
             match number & !0xffff {
                 HOOK => self.read_hook((number & 0xffff) as usize),
+                F1U => {}
                 _ => self.read(number, &mut packets)?,
             }
         }
@@ -268,11 +281,15 @@ impl Radio {
                         ue.push(packet);
                     }
                 }
-                (RAN, None) => self.network.sent_down_by_edge(now, packet),
+                (RAN, None) => {
+                    let split = &mut devices.split;
+                    self.network.sent_down_by_edge(now, packet, split);
+                }
                 (RAN, Some(_)) => self.network.sent_down_on_path(now, index, packet),
                 _ => self.network.sent_up_on_path(now, index, packet),
             }
         }
+        self.network.pass_f1u(now, devices);
         // between the UE and its gateway there is nothing to wait for
         if let Some(gateway) = &mut devices.gateway {
             gateway.lan.flush();
@@ -315,8 +332,9 @@ impl Radio {
     /// Sleeps until something is due or a packet comes, but for a breath at least.
     fn sleep(&mut self, began: Instant, poll: &OwnedFd, turn: &mut Turn) -> Result<(), Error> {
         let in_cell = self.network.next_in_cell().map(batched);
+        let status = self.devices.split.as_ref().and_then(Split::next_status);
         let shown_at = self.modems.next_deadline();
-        let due = [self.network.next_on_wires(), in_cell, shown_at]
+        let due = [self.network.next_on_wires(), in_cell, status, shown_at]
             .into_iter()
             .flatten()
             .chain([

@@ -136,7 +136,9 @@ pub fn occupy<T>(
     drop(lab);
     let mut result = network.finish(outcome.end, seed);
     result.flows.clear();
-    result.real_time = Some(outcome.real_time(fitted.scale, fitted.notes));
+    let mut notes = fitted.notes;
+    notes.extend(outcome.f1u.map(|counts| counts.to_string()));
+    result.real_time = Some(outcome.real_time(fitted.scale, notes));
     Ok((done?, result))
 }
 

@@ -2,8 +2,8 @@
 
 use super::Fallback::{Absent, ByRat, Preset, Required, Value};
 use super::Kind::{
-    BitRate, Capacity, Choice, Count, Decibel, Duration, Frequency, List, Number, Power, Table,
-    Text,
+    BitRate, Capacity, Choice, Count, Decibel, Duration, Flag, Frequency, List, Number, Power,
+    Table, Text,
 };
 use super::Range::{Any, Positive, Within};
 use super::top::{FASTEST, MAX_TIME};
@@ -232,6 +232,14 @@ pub(super) static SECTIONS: &[Section] = &[
                 Value("unlimited"),
                 Positive,
                 "Room before that interface, where it has a rate; what finds none is dropped.",
+            ),
+            key(
+                "f1-u",
+                Flag,
+                Value("false"),
+                Any,
+                "Lab alone: the base station is in two parts, and packets pass between them on a wire (GTP-U with NR-U), off which \
+                 `brimful rnis` reads radio reports, the proxy's; not with `n3-rate`, `[cell.queues]` or several cells.",
             ),
             key(
                 "queues",

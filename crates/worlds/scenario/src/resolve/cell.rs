@@ -78,13 +78,18 @@ pub(super) fn one<'a>(
     config.harq = harq(&mut reader, config.harq)?;
     let Uplink { trace, budget } = uplink(cx, &mut reader, &mut config)?;
     config.queues = queues::read(&mut reader, &config)?;
+    let has_f1u = has_f1u(&mut reader, &config)?;
     if let Err(error) = config.check() {
         return Err(fault(node.at, error.to_string()));
     }
     let site = site::read(&mut reader, &config, carrier, budget)?;
     let (background, background_trace) = background(&mut reader, n_prb)?;
     let access = Access::Cell {
-        spec: Box::new(CellSpec { config, background }),
+        spec: Box::new(CellSpec {
+            config,
+            background,
+            has_f1u,
+        }),
         at: node.at,
         site: Box::new(site),
         background_trace,
@@ -92,6 +97,28 @@ pub(super) fn one<'a>(
         several: None,
     };
     Ok((access, reader))
+}
+
+/// Whether the base station is in two parts. What waits above the RLC would wait in the first, and read the room in the second.
+fn has_f1u(reader: &mut Reader<'_>, config: &CellConfig) -> Checked<bool> {
+    let has_f1u = reader.flag("f1-u")?;
+    let above = match config {
+        CellConfig {
+            queues: Some(_), ..
+        } => "[cell.queues]",
+        CellConfig {
+            n3_rate: Some(_), ..
+        } => "\"n3-rate\"",
+        _ => return Ok(has_f1u),
+    };
+    if !has_f1u {
+        return Ok(false);
+    }
+    Err(
+        fault(reader.place("f1-u"), format!("\"f1-u\" with {above}"))
+            .allowed("between the units nothing waits, and F1-U does not show what waits before it")
+            .hint("leave out one of the two"),
+    )
 }
 
 fn rat(reader: &mut Reader<'_>, is_lte: bool) -> Checked<Rat> {

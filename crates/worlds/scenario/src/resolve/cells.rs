@@ -46,6 +46,18 @@ pub(super) struct OtherRadios {
     handovers: Option<Vec<(Duration, usize)>>,
 }
 
+/// That a cell is of one part.
+fn check_whole(access: &Access, reader: &Reader<'_>) -> Checked<()> {
+    match access {
+        Access::Cell { spec, .. } if spec.has_f1u => {
+            Err(fault(reader.place("f1-u"), "\"f1-u\" with several cells")
+                .allowed("one cell alone may be in two parts")
+                .hint("remove the line, or write the cell as [cell]"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Reads `[[cell]]` and `[handover]`.
 pub(super) fn read(
     cx: &mut Context<'_>,
@@ -65,6 +77,7 @@ pub(super) fn read(
     for (number, node) in items.iter().enumerate() {
         check_radio(node)?;
         let (mut access, mut reader) = cell::one(cx, node, "[[cell]]")?;
+        check_whole(&access, &reader)?;
         let name = name(&mut reader, &names)?;
         match has_traces {
             true => recorded::check((node, &access), &name)?,

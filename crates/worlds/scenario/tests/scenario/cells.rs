@@ -107,6 +107,15 @@ fn a_cell_that_no_site_serves_is_refused() {
 }
 
 #[test]
+fn a_base_station_in_two_parts_has_one_cell() {
+    let split = EAST.replace("rat =", "f1-u = true\nrat =");
+    refused(
+        &format!("{WEST}{split}{USER}"),
+        &["\"f1-u\" with several cells", "write the cell as [cell]"],
+    );
+}
+
+#[test]
 fn a_user_of_an_unknown_cell_is_refused() {
     refused(
         &format!("{WEST}{EAST}{USER}cell = \"est\"\n"),

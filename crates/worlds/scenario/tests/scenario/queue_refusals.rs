@@ -44,6 +44,37 @@ fn refuses(result: Result<(), String>, parts: &[&str]) {
 }
 
 #[test]
+fn nothing_waits_above_f1_u() {
+    let cell = |lines: &str| {
+        let base = BASE.replace("[cell.queues]\n", &format!("f1-u = true\n{lines}"));
+        let points = load_str(&base, &Overrides::default());
+        points
+            .map(|mut points| points.remove(0))
+            .map_err(|error| error.to_string())
+    };
+    let whole = load_str(BASE, &Overrides::default()).expect("valid");
+    let has_f1u = |experiment: &scenario::Experiment| match &experiment.access {
+        AccessSpec::Cell(cell) => cell.has_f1u,
+        AccessSpec::Link(_) => false,
+    };
+    assert!(
+        !has_f1u(&whole[0].experiment),
+        "without the key it is whole"
+    );
+    assert!(has_f1u(&cell("").expect("valid").experiment));
+    for (lines, with) in [
+        ("[cell.queues]\n", "[cell.queues]"),
+        ("n3-rate = \"1 Gbit/s\"\n", "\"n3-rate\""),
+    ] {
+        let refused = cell(lines).map(|_| ());
+        refuses(
+            refused,
+            &[&format!("\"f1-u\" with {with}"), "leave out one of the two"],
+        );
+    }
+}
+
+#[test]
 fn what_makes_sense_is_accepted() {
     for (rlc, sdap, upf) in [
         ("drop-tail", "drop-tail", "sfq"),

@@ -57,6 +57,11 @@ pub(crate) fn build(
     mechanisms: Registry,
 ) -> Result<World, Error> {
     network::check(experiment)?;
+    if let AccessSpec::Cell(cell) = &experiment.access
+        && cell.has_f1u
+    {
+        return Err(Error::F1u);
+    }
     experiment
         .flows
         .iter()

@@ -181,6 +181,7 @@ pub(crate) fn fast_cell(rtt: Duration, duration: Duration) -> Experiment {
     experiment.access = AccessSpec::Cell(Box::new(CellSpec {
         config,
         background: LoadSpec::None,
+        has_f1u: false,
     }));
     experiment.ues = vec![ue];
     experiment

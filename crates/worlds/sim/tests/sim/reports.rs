@@ -25,6 +25,7 @@ fn cell(duration: Duration) -> Experiment {
     experiment.access = AccessSpec::Cell(Box::new(CellSpec {
         config,
         background: LoadSpec::None,
+        has_f1u: false,
     }));
     experiment.ues = vec![ue];
     experiment

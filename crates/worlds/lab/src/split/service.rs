@@ -1,0 +1,95 @@
+//! The radio information service on the centralized unit: `brimful rnis`, as an operator would run it.
+
+use super::hosts::Units;
+use crate::Error;
+use crate::child::Daemon;
+use crate::cleanup::Folder;
+use crate::names::{F1_DEVICE, UNIT_ADDRESS};
+use f1u::STATUS_PERIOD;
+use ran::{CellConfig, Rat};
+use scenario::CellSpec;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use units::Duration;
+
+/// Name of the socket of its radio reports, in the lab's folder.
+pub(crate) const REPORTS: &str = "rnis.sock";
+
+/// Starts it, with a report each `period`, and waits until it captures.
+///
+/// # Errors
+/// If it does not.
+pub(crate) fn start(
+    cell: &CellSpec,
+    period: Duration,
+    units: &Units,
+    folder: &Folder,
+    program: &Path,
+) -> Result<Daemon, Error> {
+    let config = folder.path().join("rnis.toml");
+    let text = configuration(&cell.config, period, folder.path());
+    fs::write(&config, text).map_err(Error::system(format!("write {}", config.display())))?;
+    let mut command = Command::new(program);
+    command.args(["rnis", "--config"]).arg(&config);
+    let captures = |log: &Path| fs::read_to_string(log).is_ok_and(|log| log.contains("connected"));
+    Daemon::start(
+        "brimful rnis",
+        command,
+        &units.central,
+        folder,
+        "rnis.log",
+        captures,
+    )
+}
+
+fn configuration(cell: &CellConfig, period: Duration, folder: &Path) -> String {
+    let scs = match cell.rat {
+        Rat::Lte => 15,
+        Rat::Nr { numerology } => 15_u32 << numerology,
+    };
+    format!(
+        "[[source]]\nname = \"f1\"\nkind = \"f1-u\"\nurl = \"interface:{F1_DEVICE}\"\n\
+         distributed-units = [\"{UNIT_ADDRESS}\"]\nstatus-period = \"{} ns\"\n\
+         [[cell]]\nid = {}\nprb = {}\nscs = \"{scs} kHz\"\ndownlink-share = {:?}\nperiod = \"{} ns\"\n\
+         [unix]\npath = \"{}/{REPORTS}\"\n",
+        STATUS_PERIOD.as_nanos(),
+        cell.id.0,
+        cell.n_prb,
+        cell.downlink_share(),
+        period.as_nanos(),
+        folder.display(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::Prb;
+
+    #[test]
+    fn the_cells_facts_are_the_scenarios() {
+        let mut cell = CellConfig::nr(1, Prb::new(51));
+        cell.tdd_pattern = "DDDDU".to_owned();
+        let text = configuration(&cell, Duration::from_millis(1), Path::new("/lab"));
+        for line in [
+            "status-period = \"10000000 ns\"",
+            "prb = 51",
+            "scs = \"30 kHz\"",
+            "downlink-share = 0.8",
+            "period = \"1000000 ns\"",
+            "path = \"/lab/rnis.sock\"",
+        ] {
+            assert!(text.contains(&format!("{line}\n")), "{line} in {text}");
+        }
+        let text = configuration(
+            &CellConfig::lte(Prb::new(25)),
+            Duration::from_millis(1),
+            Path::new("/lab"),
+        );
+        assert!(
+            text.contains("scs = \"15 kHz\"\ndownlink-share = 1.0\n"),
+            "{text}"
+        );
+    }
+}
