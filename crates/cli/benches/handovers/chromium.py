@@ -18,8 +18,9 @@ import tempfile
 import threading
 import time
 
-from arrivals import Arrivals
 from playwright.sync_api import sync_playwright
+
+from arrivals import Arrivals
 
 # Between two looks at the file, s.
 LOOK = 0.001
