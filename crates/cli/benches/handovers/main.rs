@@ -112,7 +112,7 @@ fn measure(request: &Request) -> Result<String, String> {
     std::fs::write(files.join("file"), pattern(0, FILE)).map_err(|error| error.to_string())?;
     let expected = sha256(&files.join("file"))?;
     let mut table = format!(
-        "| program | proxies | longest silence, ms: mean ± 95 %, greatest | at most {goal:.0} ms | of packets, ms: mean ± 95 %, greatest | at most {goal:.0} ms | \
+        "| program | proxies | longest silence, ms: mean ± 95 %, greatest | at most {goal:.0} ms | of packets, ms: mean ± 95 %, greatest | of packets, at most {goal:.0} ms | \
          download, Mbit/s | connections moved, a run | transfers given up, all | frozen, greatest, ms |\n\
          | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
         goal = INTERRUPTION + GOAL
