@@ -29,7 +29,7 @@
 //! | [`sides`] | the state machines of both sides |
 //!
 //! Until the source has sent Commit the connections are its own, and whatever goes wrong they stay there. From then on
-//! they are the target's; a source that gets no Done resets them, for it cannot know. A target that gets no Over has them live
+//! they are the target's; a source that gets no Done resets them. A target that gets no Over has them live
 //! without what came late: their ends have no acknowledgement of that, and send it again.
 //!
 //! What this crate is *not*: it has no socket, no clock and no keys, and freezes nothing.

@@ -50,7 +50,7 @@ pub(crate) enum Moving {
         connections: Vec<Adopted>,
         /// Their ends are asked later for what they have: [`Self::Probe`].
         is_probed_later: bool,
-        /// Who is to know how many do.
+        /// Where the number of those that do is sent.
         begun: Sender<usize>,
     },
     /// Packets of this UE's connections come here from now on: both ends are to acknowledge what they have.

@@ -165,7 +165,7 @@ impl Worker {
         }
     }
 
-    /// Whoever is refused here ends with a reset, and none is given: the other proxy has forgotten it.
+    /// What is refused here ends with a reset, and none is given: the other proxy has forgotten it.
     fn adopt(&mut self, adopted: Adopted, is_probed_later: bool) -> Option<()> {
         let Adopted {
             flow,
