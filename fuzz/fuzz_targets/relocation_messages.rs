@@ -1,5 +1,5 @@
 //! Messages of a transfer of connections between two proxies: any bytes are read or refused, what is read is written
-//! as it came, and what came ahead is put together or refused, within its bound.
+//! as it came, what came ahead is put together or refused, within its bound, and of what came late no byte is taken twice.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -30,9 +30,19 @@ fuzz_target!(|bytes: &[u8]| {
                 let _ = streams.take(*ahead, MAX_HELD, 8);
             }
             Message::Rest(left) => {
+                if let Some(learnt) = edge::Learnt::decode(&left.learnt) {
+                    assert_eq!(edge::Learnt::decode(&learnt.encode()), Some(learnt));
+                }
                 if let Ok(flow) = streams.complete(*left) {
                     assert!(flow.payload() <= MAX_HELD + bytes.len());
                 }
+            }
+            Message::Late(late) => {
+                let end = late.number.wrapping_add(late.bytes.len() as u32);
+                assert_eq!(late.following(end), None);
+                let next = late.number.wrapping_add(1);
+                let left = late.following(next).map_or(0, <[u8]>::len);
+                assert_eq!(left, late.bytes.len().saturating_sub(1));
             }
             Message::Flow(flow) => streams.forget(flow.client, flow.server),
             _ => {}

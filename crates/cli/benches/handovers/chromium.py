@@ -3,7 +3,8 @@
     chromium.py CHROMIUM URL FILE
 
 One JSON object: `bytes`, `seconds`, `sha256`, and the longest time in which the file on disk did not grow, `silence_ms`,
-which began `silence_at_s` after it began to. The file is looked at every millisecond.
+which began `silence_at_s` after it began to, and the same of packets that reach this host (`arrivals.py`). The file is looked at
+every millisecond, if the machine is not too busy for that: then it is found to be silent although packets come.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import threading
 import time
 
 from playwright.sync_api import sync_playwright
+
+from arrivals import Arrivals
 
 # Between two looks at the file, s.
 LOOK = 0.001
@@ -74,13 +77,14 @@ def main(program: str, url: str, to: str) -> None:
             downloads_path=folder,
         )
         page = browser.new_page(accept_downloads=True)
-        growth = Growth(folder)
+        growth, arrivals = Growth(folder), Arrivals()
         try:
             with page.expect_download(timeout=TIMEOUT) as begun:
                 page.evaluate("(url) => { location.href = url; }", url)
             come = begun.value.path()
         finally:
             growth.end()
+            packets = arrivals.end()
         with open(come, "rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         count = os.path.getsize(come)
@@ -96,6 +100,7 @@ def main(program: str, url: str, to: str) -> None:
                 "sha256": digest,
                 "silence_ms": silence * 1e3,
                 "silence_at_s": at,
+                **packets,
             }
         )
     )

@@ -1,7 +1,7 @@
 """Reads a download from its standard input, and prints what it was like.
 
-One JSON object: `bytes`, `seconds` and `sha256`, and the longest time without a byte, `silence_ms`, which began
-`silence_at_s` after the first.
+One JSON object: `bytes`, `seconds` and `sha256`, the longest time without a byte, `silence_ms`, which began
+`silence_at_s` after the first, and the same of packets that reach this host (`arrivals.py`).
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ import os
 import sys
 import time
 
+from arrivals import Arrivals
+
 # Bytes that are read at a time, at most.
 PIECE = 1 << 20
 
 
 def main() -> None:
     """Reads to the end."""
+    arrivals = Arrivals()
     digest = hashlib.sha256()
     count = 0
     first = last = None
@@ -31,6 +34,7 @@ def main() -> None:
         last = now
         count += len(piece)
         digest.update(piece)
+    packets = arrivals.end()
     took = 0.0 if first is None or last is None else last - first
     silence, at = longest
     print(
@@ -41,6 +45,7 @@ def main() -> None:
                 "sha256": digest.hexdigest(),
                 "silence_ms": silence * 1e3,
                 "silence_at_s": at,
+                **packets,
             }
         )
     )

@@ -1,7 +1,7 @@
 //! The flows that pass the proxy, whether under control or not.
 
 use crate::directory::Identity;
-use rapid::FlowId;
+use rapid::{FlowId, Learnt};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
 use units::Instant;
@@ -13,6 +13,8 @@ pub(crate) struct Flow {
     /// It is not old enough to be adopted.
     pub(crate) is_young: bool,
     pub(crate) home: Option<Identity>,
+    /// Of another proxy, until it is adopted.
+    pub(crate) learnt: Option<Learnt>,
 }
 
 /// All flows.
@@ -34,6 +36,7 @@ impl Flows {
             address,
             is_young: true,
             home: None,
+            learnt: None,
         };
         self.flows.insert(id, flow);
         self.by_address.entry(address).or_default().insert(id);
@@ -54,6 +57,11 @@ impl Flows {
     }
 
     /// A flow.
+    pub(crate) fn get(&self, id: FlowId) -> Option<&Flow> {
+        self.flows.get(&id)
+    }
+
+    /// The same, to be changed.
     pub(crate) fn get_mut(&mut self, id: FlowId) -> Option<&mut Flow> {
         self.flows.get_mut(&id)
     }

@@ -2,7 +2,7 @@
 
 use crate::default_mode::DefaultMode;
 use crate::paper::Paper;
-use crate::{AllocatorConfig, ConfigError, Mode, Unsplit};
+use crate::{AllocatorConfig, ConfigError, Learnt, Mode, Unsplit};
 use rnis::Rnti;
 use rnis::intake::CheckedReport;
 use serde::{Deserialize, Serialize};
@@ -101,6 +101,16 @@ pub trait Allocator: std::fmt::Debug + Send {
     fn on_superseded_report(&mut self, now: Instant, report: &CheckedReport);
     /// A connection was intercepted.
     fn on_flow_open(&mut self, now: Instant, flow: FlowId, opened: FlowOpened);
+    /// A connection that was intercepted just now comes from a cell of another allocator, which has learnt this. An allocator
+    /// may have no use for it.
+    fn on_flow_learnt(&mut self, now: Instant, flow: FlowId, learnt: &Learnt) {
+        let _ = (now, flow, learnt);
+    }
+    /// What another allocator is to go on with; none of a connection that was not announced, or where nothing is carried.
+    fn learnt(&self, flow: FlowId) -> Option<Learnt> {
+        let _ = flow;
+        None
+    }
     /// A connection ended.
     fn on_flow_close(&mut self, now: Instant, flow: FlowId);
     /// New counters of a flow.

@@ -17,6 +17,7 @@ mod capacity;
 mod config;
 mod default_mode;
 mod follow;
+mod learnt;
 mod paper;
 mod share;
 #[cfg(test)]
@@ -26,4 +27,5 @@ mod unsplit;
 pub use allocator::{Allocator, Decision, FlowId, FlowOpened, FlowTelemetry, WanWindow, allocator};
 pub use config::{AllocatorConfig, ConfigError, Mode, Part, Reading};
 pub use follow::{FollowAllocation, MIN_SEGMENTS};
+pub use learnt::Learnt;
 pub use unsplit::Unsplit;

@@ -31,6 +31,16 @@ pub enum Towards {
     Server,
 }
 
+impl Towards {
+    pub(crate) fn read(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        match from.byte()? {
+            0 => Ok(Self::Ue),
+            1 => Ok(Self::Server),
+            _ => Err(Malformed::Value),
+        }
+    }
+}
+
 /// Bytes of one direction of a connection that runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ahead {
@@ -62,11 +72,7 @@ impl Ahead {
         Ok(Self {
             client: from.address()?,
             server: from.address()?,
-            towards: match from.byte()? {
-                0 => Towards::Ue,
-                1 => Towards::Server,
-                _ => return Err(Malformed::Value),
-            },
+            towards: Towards::read(from)?,
             at: from.position()?,
             acknowledged: from.position()?,
             bytes: from.bytes()?,

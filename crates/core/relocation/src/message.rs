@@ -8,14 +8,17 @@
 
 use crate::ahead::{Ahead, Rest};
 use crate::flow::Flow;
+use crate::late::Late;
 use crate::outcome::Outcome;
 use crate::reader::{Reader, put_address, put_ip, put_word};
 use std::net::{IpAddr, SocketAddr};
 
 /// The version that is spoken here.
-pub const VERSION: u8 = 2;
+pub const VERSION: u8 = 3;
 /// The oldest that is taken of a source: all is sent frozen, as [`Message::Flow`].
 pub const OLDEST: u8 = 1;
+/// The first whose source sends what has come after connections were frozen.
+pub const SENDS_LATE: u8 = 3;
 /// The longest message without its length, bytes.
 pub const MAX_FRAME: usize = 64 << 20;
 /// The most connections of one transfer.
@@ -73,6 +76,12 @@ pub enum Message {
     Ready(Vec<Outcome>),
     /// From the source: those that are restored are the target's.
     Commit,
+    /// From the target: they are its own, and packets to them come there (version 3).
+    Routed,
+    /// From the source: bytes that came to it meanwhile (version 3).
+    Late(Box<Late>),
+    /// From the source: that was all of these (version 3).
+    Over,
     /// From the target: they live.
     Done,
     /// From either: the transfer is given up, and all is as before.
@@ -119,6 +128,12 @@ impl Message {
                 bytes.push(11);
                 rest.put(&mut bytes);
             }
+            Self::Routed => bytes.push(12),
+            Self::Late(late) => {
+                bytes.push(13);
+                late.put(&mut bytes);
+            }
+            Self::Over => bytes.push(14),
         }
         let length = u32::try_from(bytes.len() - 4).unwrap_or(u32::MAX);
         bytes[..4].copy_from_slice(&length.to_be_bytes());
@@ -165,6 +180,9 @@ impl Message {
             9 => Self::Abort,
             10 => Self::Ahead(Box::new(Ahead::read(&mut from)?)),
             11 => Self::Rest(Box::new(Rest::read(&mut from)?)),
+            12 => Self::Routed,
+            13 => Self::Late(Box::new(Late::read(&mut from)?)),
+            14 => Self::Over,
             _ => return Err(Malformed::Type),
         };
         from.end()?;

@@ -27,6 +27,9 @@ enum Mail {
     End,
     Ready,
     Commit,
+    Routed,
+    Late,
+    Over,
     Done,
     Abort,
 }
@@ -98,6 +101,10 @@ impl World {
                 self.send(true, Mail::Commit);
                 self.at_source = Here::Silent;
             }
+            SourceStep::Flush => {
+                self.send(true, Mail::Late);
+                self.send(true, Mail::Over);
+            }
             SourceStep::Forget => {
                 self.at_source = Here::Nothing;
                 self.is_copying = false;
@@ -128,6 +135,8 @@ impl World {
                 self.has_ahead = false;
             }
             TargetStep::Report => self.send(false, Mail::Ready),
+            TargetStep::Route => self.send(false, Mail::Routed),
+            TargetStep::Append => assert_eq!(self.at_target, Here::Silent),
             TargetStep::Adopt => {
                 self.at_target = Here::Live;
                 self.send(false, Mail::Done);
@@ -160,7 +169,9 @@ impl World {
                     Some(Mail::Ahead) => TargetEvent::Ahead,
                     Some(Mail::Flow) => TargetEvent::Flow,
                     Some(Mail::End) => TargetEvent::All,
-                    Some(Mail::Commit) => TargetEvent::Commit,
+                    Some(Mail::Commit) => TargetEvent::Commit { has_more: true },
+                    Some(Mail::Late) => TargetEvent::Late,
+                    Some(Mail::Over) => TargetEvent::Over,
                     _ => TargetEvent::Lost,
                 };
                 world.target_learns(event);
@@ -171,6 +182,7 @@ impl World {
                 let event = match world.to_source.pop_front() {
                     Some(Mail::Accept) => SourceEvent::Accepted,
                     Some(Mail::Ready) => SourceEvent::Ready,
+                    Some(Mail::Routed) => SourceEvent::Routed,
                     Some(Mail::Done) => SourceEvent::Done,
                     _ => SourceEvent::Lost,
                 };

@@ -1,9 +1,10 @@
 //! The daemon as a whole: it starts and stops the parts, reloads, and hands over.
 
+mod asking;
 mod threads;
 
 use crate::config::{Config, Interception as Way};
-use crate::control::{ControlHandle, Snapshot};
+use crate::control::ControlHandle;
 use crate::dashboard;
 use crate::error::PepError;
 use crate::intercept::{Interception, Lock, Openings, claim_interface};
@@ -61,11 +62,6 @@ impl Core {
     /// Where connections are accepted.
     pub(crate) fn listeners(&self) -> Arc<Vec<Listener>> {
         Arc::clone(&lock(&self.listeners))
-    }
-
-    /// The state of the control thread.
-    pub(crate) fn snapshot(&self) -> Option<Snapshot> {
-        self.control.as_ref()?.snapshot()
     }
 
     /// False if a hand-over is under way already, or nothing is left to be handed over.

@@ -6,6 +6,7 @@
 //!
 //! The worker that relays it owns the value; others hold it weakly, so that closing is at once.
 
+mod learnt;
 mod window;
 
 pub(crate) use window::Window;
@@ -21,7 +22,7 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use units::Instant;
 
 /// How a flow is handled now.
@@ -77,6 +78,8 @@ pub(crate) struct Flow {
     pub(crate) held: AtomicU64,
     /// What it had moved then.
     pub(crate) looked: Looked,
+    /// What an allocator has learnt of it: that of the proxy before, and this one's as it is to move.
+    learnt: Mutex<Option<rapid::Learnt>>,
 }
 
 /// It is not noted that the flow moves.
@@ -119,6 +122,7 @@ impl Flow {
             place: AtomicU32::new(NO_PLACE),
             held: AtomicU64::new(0),
             looked: Looked::default(),
+            learnt: Mutex::default(),
         }
     }
 

@@ -134,6 +134,15 @@ impl Connection {
         };
         (is_up || names::ue_of(header.destination).is_some()).then_some(Self { client, server })
     }
+
+    /// Whether a packet of it comes from the UE.
+    pub(crate) fn is_up(self, data: &[u8]) -> bool {
+        let header = Ipv4::read(data);
+        header.is_some_and(|header| {
+            header.source == *self.client.ip()
+                && u16_at(data, header.length) == Some(self.client.port())
+        })
+    }
 }
 
 /// What is needed of an IPv4 header.
@@ -182,7 +191,9 @@ pub(crate) struct TcpSegment<'a> {
 }
 
 impl<'a> TcpSegment<'a> {
+    const FIN: u8 = 0x01;
     const SYN: u8 = 0x02;
+    const RST: u8 = 0x04;
     const ACK: u8 = 0x10;
 
     /// The segment that a packet carries, if it does.
@@ -206,6 +217,16 @@ impl<'a> TcpSegment<'a> {
     pub(crate) fn is_syn(&self) -> bool {
         self.flags & Self::SYN != 0
     }
+    /// No more comes from there.
+    pub(crate) fn is_fin(&self) -> bool {
+        self.flags & Self::FIN != 0
+    }
+
+    /// The connection is over.
+    pub(crate) fn is_reset(&self) -> bool {
+        self.flags & Self::RST != 0
+    }
+
     /// The acknowledgement is valid.
     pub(crate) fn has_ack(&self) -> bool {
         self.flags & Self::ACK != 0

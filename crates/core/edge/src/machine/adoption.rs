@@ -4,7 +4,7 @@ use super::{Cell, Edge, Held};
 use crate::flows::Flow;
 use crate::recording::Event;
 use crate::{Action, Adopted, State};
-use rapid::{FlowId, FlowOpened, FlowTelemetry};
+use rapid::{FlowId, FlowOpened, FlowTelemetry, Learnt};
 use rnis::Rnti;
 use std::net::IpAddr;
 use units::Instant;
@@ -18,6 +18,30 @@ impl Edge {
         let max_age = self.config.allocator.report_max_age;
         self.first_report_until.get_or_insert(now + max_age);
         self.flows.insert(flow, address, young_until);
+    }
+
+    /// A flow that has opened comes from another proxy, which has learnt this.
+    pub fn on_flow_learnt(&mut self, now: Instant, flow: FlowId, learnt: &Learnt) {
+        self.note(now, || Event::FlowLearnt {
+            flow,
+            learnt: *learnt,
+        });
+        if let Some(flow) = self.flows.get_mut(flow) {
+            flow.learnt = Some(*learnt);
+        }
+    }
+
+    /// What another proxy is to go on with, of each flow of a UE of which anything is: what was learnt here or, before it was
+    /// adopted, came from the proxy before.
+    pub fn learnt_of(&self, address: IpAddr) -> Vec<(FlowId, Learnt)> {
+        let learnt = |id: FlowId| {
+            let flow = self.flows.get(id)?;
+            let home = flow.home.and_then(|(home, _)| self.cells.get(&home));
+            let here = home.and_then(|cell| cell.allocator.learnt(id));
+            Some((id, here.or(flow.learnt)?))
+        };
+        let flows = self.flows.of(address.to_canonical());
+        flows.into_iter().filter_map(learnt).collect()
     }
 
     /// A flow has ended.
@@ -36,10 +60,16 @@ impl Edge {
             actuator,
         });
         // it may have been released meanwhile
-        if let Some((id, ue)) = self.flows.get_mut(flow).and_then(|flow| flow.home)
+        let Some(known) = self.flows.get_mut(flow) else {
+            return;
+        };
+        if let Some((id, ue)) = known.home
             && let Some(cell) = self.cells.get_mut(&id)
         {
             cell.open(now, flow, ue, adopted);
+            if let Some(learnt) = known.learnt.take() {
+                cell.allocator.on_flow_learnt(now, flow, &learnt);
+            }
             self.collect(id);
         }
     }

@@ -391,3 +391,38 @@ proptest! {
         }
     }
 }
+
+/// What a proxy has learnt goes to the allocator of the flow's cell, once, and can be carried on before and after that.
+#[test]
+fn what_another_proxy_has_learnt_goes_on() {
+    let mut driver = Driver::new();
+    let (flow, ue) = (FlowId(1), address(1));
+    let learnt = rapid::Learnt {
+        ran_min_rtt: Some(Duration::from_millis(9)),
+        round: Bytes::new(300_000),
+        ..rapid::Learnt::default()
+    };
+    driver.edge.on_flow_learnt(ms(1), flow, &learnt);
+    assert_eq!(driver.edge.learnt_of(ue), [], "no such flow");
+    driver.edge.on_flow_open(ms(1), flow, ue);
+    driver.edge.on_flow_learnt(ms(1), flow, &learnt);
+    assert_eq!(driver.edge.learnt_of(ue), [(flow, learnt)]);
+    assert_eq!(driver.edge.learnt_of(address(2)), []);
+    driver.edge.on_deadline(ms(1), &mut |_: FlowId| None);
+    driver.carry_out(ms(1));
+    let report = report(&[1], ms(2));
+    driver
+        .edge
+        .on_report(ms(2), report, false, &mut |_: FlowId| None);
+    driver.carry_out(ms(2));
+    assert_eq!(driver.held, [1]);
+    let here = driver.edge.learnt_of(ue);
+    assert_eq!(
+        (here[0].1.ran_min_rtt, here[0].1.round),
+        (learnt.ran_min_rtt, learnt.round)
+    );
+    // let go, it has been learnt anew
+    driver.edge.release_all(ms(3));
+    driver.carry_out(ms(3));
+    assert_eq!(driver.edge.learnt_of(ue), []);
+}

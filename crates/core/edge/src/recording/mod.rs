@@ -22,7 +22,7 @@ mod replay;
 pub use replay::{Replay, ReplayError, Summary};
 
 use crate::{Action, Actuator, EdgeConfig};
-use rapid::{FlowId, FlowTelemetry};
+use rapid::{FlowId, FlowTelemetry, Learnt};
 use rnis::{RadioReport, Rnti};
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
@@ -97,6 +97,14 @@ pub enum Event {
         flow: FlowId,
         /// Its UE.
         address: IpAddr,
+    },
+    /// It comes from another proxy.
+    FlowLearnt {
+        /// Its number.
+        flow: FlowId,
+        /// What that has learnt of it.
+        #[serde(flatten)]
+        learnt: Learnt,
     },
     /// A flow has ended.
     FlowClose {

@@ -165,6 +165,7 @@ impl Replay {
                 self.summary.flows += 1;
                 edge.on_flow_open(now, flow, address);
             }
+            Event::FlowLearnt { flow, learnt } => edge.on_flow_learnt(now, flow, &learnt),
             Event::FlowClose { flow } => edge.on_flow_close(now, flow),
             Event::Adopted {
                 flow,

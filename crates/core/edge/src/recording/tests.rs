@@ -41,6 +41,12 @@ fn recording(mode: Mode) -> Vec<Vec<u8>> {
     for (flow, ue) in [(1, 1), (2, 1), (3, 2)] {
         edge.on_flow_open(ms(1), FlowId(flow), [10, 0, 0, ue].into());
     }
+    let learnt = Learnt {
+        ran_min_rtt: Some(Duration::from_micros(900)),
+        round: Bytes::new(200_000),
+        ..Learnt::default()
+    };
+    edge.on_flow_learnt(ms(1), FlowId(2), &learnt);
     let measured = |round: u64, flow: FlowId| FlowTelemetry {
         wan_arrived: Bytes::new(round * 90_000 / flow.0),
         wan_min_rtt: Some(Duration::from_micros(1_700 + flow.0)),

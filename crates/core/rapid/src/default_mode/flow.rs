@@ -3,9 +3,9 @@
 use super::segments::Remainder;
 use super::turns::{MIN_WINDOW, Turn};
 use crate::allocator::{Decision, FlowOpened, FlowTelemetry, WanWindow};
-use crate::{AllocatorConfig, Part};
+use crate::{AllocatorConfig, Learnt, Part};
 use cc::Allocation;
-use units::{Bytes, Duration, Instant};
+use units::{BitRate, Bytes, Duration, Instant};
 
 /// Demand over recent rate: slow start doubles each round, and a flow must be able to.
 const DEMAND_HEADROOM: f64 = 2.0;
@@ -31,6 +31,10 @@ const STALL_TIME: Duration = Duration::from_millis(100);
 /// two measured round trips would be twice as much as the bound counts on.
 const USABLE_ROUNDS: f64 = 8.0;
 const USABLE_SEGMENTS: f64 = 40.0;
+
+/// A round trip that was carried from another cell counts beside what is measured for this long: the first samples are of data
+/// that was on its way while no cell served the UE.
+const CARRIED_TIME: Duration = Duration::from_secs(1);
 
 /// What a server was let send has come after so many round trips and this time, seconds, if it sent it.
 const GREEDY_RTTS: f64 = 1.25;
@@ -117,6 +121,10 @@ pub(super) struct Flow {
     allowed: (Bytes, Instant),
     /// It sent all that it was let.
     is_greedy: bool,
+    /// Least round trip towards the UE that was carried from another cell, and until when it counts.
+    carried: Option<(Duration, Instant)>,
+    /// Counters that come next are where arrivals are counted from: those of before are of another cell.
+    begins_anew: bool,
     /// Of its windows towards UE and server, and of both together.
     pub(super) remainders: [Remainder; 3],
     pub(super) turn: Turn,
@@ -143,6 +151,8 @@ impl Flow {
             is_slow: false,
             allowed: (Bytes::ZERO, now),
             is_greedy: false,
+            carried: None,
+            begins_anew: false,
             remainders: Default::default(),
             turn: Turn::default(),
             last: None,
@@ -151,12 +161,46 @@ impl Flow {
 
     /// What is measured of it now.
     pub(super) fn measured(&mut self, now: Instant, telemetry: &FlowTelemetry) {
-        let telemetry = Telemetry::from(telemetry);
+        let mut telemetry = Telemetry::from(telemetry);
+        telemetry.ran_min_rtt = self.ran_min_rtt(now, telemetry.ran_min_rtt);
+        if core::mem::take(&mut self.begins_anew) {
+            self.sampled = (telemetry.wan_arrived, now);
+            self.round = (telemetry.wan_arrived, now);
+        }
         let passed = |of: &Telemetry| (of.wan_arrived, of.ran_acked);
         if passed(&telemetry) != passed(&self.telemetry) {
             self.moved_at = now;
         }
         self.telemetry = telemetry;
+    }
+
+    /// It goes on here from a cell of another allocator, which has learnt this.
+    pub(super) fn learn(&mut self, now: Instant, learnt: &Learnt) {
+        self.rate = learnt.rate.as_bps() as f64 / 8.0;
+        self.max_of_round = learnt.round;
+        self.is_greedy = learnt.is_greedy;
+        self.store = learnt.store.as_secs_f64().max(STORE_FLOOR);
+        self.carried = learnt.ran_min_rtt.map(|rtt| (rtt, now + CARRIED_TIME));
+        self.telemetry.ran_min_rtt = self.ran_min_rtt(now, self.telemetry.ran_min_rtt);
+        self.begins_anew = true;
+    }
+
+    /// What another allocator is to go on with.
+    pub(super) fn learnt(&self) -> Learnt {
+        Learnt {
+            ran_min_rtt: self.telemetry.ran_min_rtt,
+            rate: BitRate::from_bps((self.rate * 8.0) as u64),
+            round: self.max_of_round,
+            is_greedy: self.is_greedy,
+            store: Duration::from_secs_f64(self.store),
+        }
+    }
+
+    /// The least round trip towards the UE, of what is measured and what is carried.
+    fn ran_min_rtt(&self, now: Instant, measured: Option<Duration>) -> Option<Duration> {
+        let carried = self.carried.filter(|(_, until)| now < *until);
+        let both = [measured, carried.map(|(rtt, _)| rtt)];
+        both.into_iter().flatten().min()
     }
 
     pub(super) fn wan_rtt(&self) -> Option<f64> {
@@ -240,7 +284,10 @@ impl Flow {
             return;
         }
         let arrived = self.telemetry.wan_arrived;
-        self.is_greedy = !allowed.is_zero() && arrived >= allowed;
+        // before anything was let nothing is found
+        if !allowed.is_zero() {
+            self.is_greedy = arrived >= allowed;
+        }
         // a sender rounds down to segments, and what it is shown may differ a little from what was decided
         let window = last.wan.shown(self.telemetry.buffered);
         let used = window.saturating_sub(window / GREEDY_PART + self.mss);

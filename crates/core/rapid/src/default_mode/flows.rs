@@ -28,6 +28,12 @@ impl Flows {
     }
 
     /// One of them.
+    pub(super) fn get(&self, id: FlowId) -> Option<&Flow> {
+        let at = self.place(id).ok()?;
+        Some(&self.0[at].1)
+    }
+
+    /// The same, to be changed.
     pub(super) fn get_mut(&mut self, id: FlowId) -> Option<&mut Flow> {
         let at = self.place(id).ok()?;
         Some(&mut self.0[at].1)

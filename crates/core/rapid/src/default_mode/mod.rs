@@ -43,7 +43,7 @@ mod variation;
 
 use crate::allocator::{Allocator, Decision, FlowId, FlowOpened, FlowTelemetry};
 use crate::share::max_min;
-use crate::{AllocatorConfig, Part, Unsplit};
+use crate::{AllocatorConfig, Learnt, Part, Unsplit};
 use cell::CellLoad;
 use flow::Flow;
 use narrow::{Limit, Narrow, Path};
@@ -211,6 +211,20 @@ impl Allocator for DefaultMode {
         ue.insert(id, Flow::new(now, opened));
         self.owners.insert(id, opened.ue);
         self.run_one(now, opened.ue);
+    }
+
+    fn on_flow_learnt(&mut self, now: Instant, id: FlowId, learnt: &Learnt) {
+        let Some(rnti) = self.owners.get(&id).copied() else {
+            return;
+        };
+        if let Some(ue) = self.ues.get_mut(&rnti) {
+            ue.learn(now, id, learnt);
+        }
+        self.run_one(now, rnti);
+    }
+
+    fn learnt(&self, id: FlowId) -> Option<Learnt> {
+        self.ues.get(self.owners.get(&id)?)?.learnt(id)
     }
 
     fn on_flow_close(&mut self, now: Instant, id: FlowId) {

@@ -18,7 +18,7 @@ use super::turns::Turns;
 use super::variation::{Service, Variation};
 use crate::allocator::{Decision, FlowId, FlowTelemetry};
 use crate::unsplit::{self, Unsplit};
-use crate::{AllocatorConfig, Part, capacity};
+use crate::{AllocatorConfig, Learnt, Part, capacity};
 use rnis::{RadioReport, UeReport};
 use std::collections::VecDeque;
 use survey::Survey;
@@ -184,6 +184,19 @@ impl Ue {
             flow.measured(now, telemetry);
             self.has_moved = true;
         }
+    }
+
+    /// A flow goes on here from a cell of another allocator, which has learnt this.
+    pub(super) fn learn(&mut self, now: Instant, id: FlowId, learnt: &Learnt) {
+        if let Some(flow) = self.flows.get_mut(id) {
+            flow.learn(now, learnt);
+            self.has_moved = true;
+        }
+    }
+
+    /// What another allocator is to go on with.
+    pub(super) fn learnt(&self, id: FlowId) -> Option<Learnt> {
+        self.flows.get(id).map(Flow::learnt)
     }
 
     /// Gives what the flow had acknowledged and sent again, bytes, if it was there.

@@ -69,10 +69,19 @@ fn all() -> Vec<Message> {
             learnt: vec![4; 26],
             flow: of.clone(),
         })),
-        Message::Flow(Box::new(of)),
+        Message::Flow(Box::new(of.clone())),
         Message::Flow(Box::new(flow(true, 0))),
         Message::Ready(Outcome::ALL.to_vec()),
         Message::Commit,
+        Message::Routed,
+        Message::Late(Box::new(Late {
+            client: of.client,
+            server: of.server,
+            towards: Towards::Ue,
+            number: u32::MAX,
+            bytes: vec![8; 30],
+        })),
+        Message::Over,
         Message::Done,
         Message::Abort,
     ]
@@ -100,13 +109,14 @@ fn an_offer_has_these_bytes() {
         let flows = 258;
         Message::Offer { version, ue, flows }
     };
-    let bytes = offer(2).encode();
-    assert_eq!(bytes, [0, 0, 0, 11, 1, 2, 4, 10, 45, 0, 2, 0, 0, 1, 2]);
+    let bytes = offer(3).encode();
+    assert_eq!(bytes, [0, 0, 0, 11, 1, 3, 4, 10, 45, 0, 2, 0, 0, 1, 2]);
     let mut other = bytes[4..].to_vec();
     for (version, expected) in [
         (0, Err(Malformed::Version)),
         (1, Ok(offer(1))),
-        (3, Err(Malformed::Version)),
+        (2, Ok(offer(2))),
+        (4, Err(Malformed::Version)),
     ] {
         other[1] = version;
         assert_eq!(Message::decode(&other), expected);
@@ -142,7 +152,7 @@ proptest! {
     }
 
     #[test]
-    fn a_changed_message_is_read_or_refused(at in 0usize..300, with in any::<u8>(), n in 0usize..12) {
+    fn a_changed_message_is_read_or_refused(at in 0usize..300, with in any::<u8>(), n in 0usize..15) {
         let mut bytes = all()[n].encode();
         let at = 4 + at % (bytes.len() - 4);
         bytes[at] = with;

@@ -3,6 +3,7 @@
 use super::{ControlEvent, Snapshot};
 use crate::config::Config;
 use daemon::Seats;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, sync_channel};
 use std::time::Duration;
@@ -35,6 +36,17 @@ impl ControlHandle {
         let (to, answer) = sync_channel(1);
         self.to.send(ControlEvent::Snapshot(to, seat)).ok()?;
         answer.recv_timeout(SNAPSHOT_TIMEOUT).ok()
+    }
+
+    /// Has it note with the flows of a UE what it has learnt of them. False if it does not answer in time: then they are as
+    /// they were.
+    pub(crate) fn note_learnt(&self, ue: IpAddr) -> bool {
+        let Some(seat) = self.requests.take() else {
+            return false;
+        };
+        let (to, answer) = sync_channel(1);
+        let sent = self.to.send(ControlEvent::NoteLearnt(ue, to, seat));
+        sent.is_ok() && answer.recv_timeout(SNAPSHOT_TIMEOUT).is_ok()
     }
 
     /// Has it decide by another configuration. Only a signal to reload does, whose sender may as well end the daemon.

@@ -38,6 +38,7 @@ use rapid::FlowId;
 use report_source::ReportSource;
 use rnis::{CellId, DecodeError, RadioReport};
 use rustc_hash::FxHashMap;
+use std::net::IpAddr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, Weak};
 use units::{Duration, Instant};
@@ -69,6 +70,8 @@ pub(crate) enum ControlEvent {
     Configure(Arc<Config>),
     /// A successor serves, and marks from now on.
     Yield,
+    /// Flows of a UE are to move: what is learnt of them is to be noted with them, and then this sent.
+    NoteLearnt(IpAddr, SyncSender<()>, Seat),
     /// A snapshot is requested.
     Snapshot(SyncSender<Snapshot>, Seat),
     /// The daemon stops: all flows become plain.
@@ -206,6 +209,9 @@ impl Control {
                 let (id, address) = (FlowId(flow.id), flow.client.ip());
                 self.flows.insert(id, Held::new(&flow));
                 self.edge.on_flow_open(now, id, address);
+                if let Some(learnt) = flow.learnt_by_allocator() {
+                    self.edge.on_flow_learnt(now, id, &learnt);
+                }
                 self.carry_out(now);
             }
             ControlEvent::Closed(id, seat) => {
@@ -234,6 +240,17 @@ impl Control {
                 if let Some(marking) = &mut self.marking {
                     marking.yield_to_successor();
                 }
+            }
+            ControlEvent::NoteLearnt(ue, done, seat) => {
+                drop(seat);
+                for (id, learnt) in self.edge.learnt_of(ue) {
+                    let held = self.flows.get(&id);
+                    if let Some(flow) = held.and_then(|held| held.flow.upgrade()) {
+                        flow.note_learnt(learnt);
+                    }
+                }
+                // the requester may have given up
+                let _ = done.try_send(());
             }
             ControlEvent::Snapshot(to, seat) => {
                 drop(seat);

@@ -81,31 +81,6 @@ impl Flow {
         }
     }
 
-    /// What another proxy goes on with.
-    pub(crate) fn learnt(&self) -> edge::Learnt {
-        let rtt = &self.meters.wan_rtt;
-        edge::Learnt {
-            window: self.window.decided(),
-            min_rtt: rtt.min(),
-            smoothed_rtt: rtt.smoothed(),
-        }
-    }
-
-    /// Goes on with what another proxy has learnt; with its window, where one is decided here too: until then, or until the
-    /// flow is let go.
-    pub(crate) fn learn(&self, learnt: &edge::Learnt, is_decided: bool) {
-        let micros = |rtt: Option<Duration>| {
-            let rtt = rtt.map_or(0, |rtt| rtt.as_nanos() / 1_000);
-            u32::try_from(rtt).unwrap_or(0)
-        };
-        let rtt = &self.meters.wan_rtt;
-        rtt.set(micros(learnt.smoothed_rtt), micros(learnt.min_rtt));
-        if let Some(window) = learnt.window.filter(|_| is_decided) {
-            self.window.decide(window);
-            self.show_window();
-        }
-    }
-
     /// There is no decision any more: the server is shown all that there is.
     pub(crate) fn release(&self) {
         self.window.release();
@@ -380,7 +355,7 @@ impl Window {
         }
     }
 
-    fn decided(&self) -> Option<WanWindow> {
+    pub(super) fn decided(&self) -> Option<WanWindow> {
         let decided = self.decided.load(Relaxed);
         let bytes = (decided != NO_WINDOW).then(|| Bytes::new(decided))?;
         Some(if self.is_fixed.load(Relaxed) {

@@ -8,11 +8,13 @@
 //!
 //! The protocol is [`relocation`]'s; here are its sockets, those of the connections and those between the proxies.
 
+pub(crate) mod begin;
 mod cells;
 mod door;
 pub(crate) mod freeze;
 mod link;
 pub(crate) mod repair;
+mod route;
 mod secure;
 mod source;
 mod stats;

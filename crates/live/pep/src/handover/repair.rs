@@ -4,7 +4,7 @@ use super::freeze;
 use crate::config::Onward;
 use crate::relay::{canonical, prepare_end};
 use crate::sys::{self, RepairWindow};
-use relocation::{Leg, Outcome, Window};
+use relocation::{Late, Leg, Outcome, Window};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, bind, connect, getpeername,
@@ -39,8 +39,12 @@ const ESTABLISHED: u8 = 1;
 const MAX_SCALE: u8 = 14;
 /// A first segment of which a part is acknowledged stands whole in the queue, bytes at most.
 const MAX_SEGMENT: usize = 65_536;
+/// The largest that can be requested (`MAX_TCP_WINDOW`), bytes.
+const MAX_MSS: u32 = 32_767;
 /// Tries to read a connection that changes meanwhile.
 const TRIES: usize = 3;
+/// Tries to read what belongs together of what it receives, which takes microseconds.
+const MOMENTS: usize = 100;
 /// Buffers are no smaller, bytes.
 const LEAST_BUFFER: u32 = 65_536;
 /// The least that is sent at once where the kernel is short of memory, bytes.
@@ -65,7 +69,7 @@ pub(crate) struct Saved {
     pub(crate) queued: usize,
     /// Of these, not sent once.
     pub(crate) unsent: usize,
-    /// Received and not read, bytes.
+    /// Received and not read, bytes: up to what the leg expects next. More may come.
     pub(crate) inq: usize,
     /// Of these, what is not known.
     pub(crate) unread: Vec<u8>,
@@ -156,14 +160,23 @@ fn read(socket: &OwnedFd, known: Known) -> io::Result<Option<Saved>> {
     let is_whole = head == 0 || sent.len() >= queued;
     let is_same = number()? == written && sys::unacknowledged(socket)? == queued;
     queue(RECV_QUEUE)?;
-    let rcv_nxt = number()?;
-    let inq = rustix::io::ioctl_fionread(socket)?;
-    let inq = usize::try_from(inq).unwrap_or(usize::MAX);
-    let news = inq.saturating_sub(known.unread);
+    let received = received(socket)?;
+    let news = received
+        .as_ref()
+        .map_or(0, |of| of.inq)
+        .saturating_sub(known.unread);
+    // what comes meanwhile stands behind it
     let unread = unread(socket, known.unread, news)?;
-    let window = sys::repair_window(socket)?;
-    let is_same = is_same && number()? == rcv_nxt && unread.len() == news;
     queue(NO_QUEUE)?;
+    let Some(Received {
+        rcv_nxt,
+        inq,
+        window,
+    }) = received
+    else {
+        return Ok(None);
+    };
+    let is_same = is_same && unread.len() == news;
     if !is_same || !is_whole || unsent > queued {
         return Ok(None);
     }
@@ -200,6 +213,86 @@ fn read(socket: &OwnedFd, known: Known) -> io::Result<Option<Saved>> {
         inq,
         unread,
     }))
+}
+
+/// What belongs together of a socket that goes on receiving.
+struct Received {
+    rcv_nxt: u32,
+    inq: usize,
+    window: RepairWindow,
+}
+
+/// Of a socket in repair mode whose queue of what it has received is chosen; none if more came again and again.
+fn received(socket: &OwnedFd) -> io::Result<Option<Received>> {
+    let number = || get_int(socket, libc::SOL_TCP, TCP_QUEUE_SEQ).map(|n| n as u32);
+    for _ in 0..MOMENTS {
+        let rcv_nxt = number()?;
+        let inq = rustix::io::ioctl_fionread(socket)?;
+        let window = sys::repair_window(socket)?;
+        if number()? == rcv_nxt {
+            return Ok(Some(Received {
+                rcv_nxt,
+                inq: usize::try_from(inq).unwrap_or(usize::MAX),
+                window,
+            }));
+        }
+    }
+    Ok(None)
+}
+
+/// What a silent connection has received beyond what it was frozen with, of which so many bytes were not read; it takes
+/// nothing any more.
+///
+/// # Errors
+/// The kernel's.
+pub(crate) fn late(socket: &OwnedFd, inq: usize) -> io::Result<Vec<u8>> {
+    freeze::deafen(socket)?;
+    let all = rustix::io::ioctl_fionread(socket)?;
+    let late = usize::try_from(all)
+        .unwrap_or(usize::MAX)
+        .saturating_sub(inq);
+    set_int(socket, libc::SOL_TCP, TCP_REPAIR_QUEUE, RECV_QUEUE)?;
+    let bytes = unread(socket, inq, late);
+    set_int(socket, libc::SOL_TCP, TCP_REPAIR_QUEUE, NO_QUEUE)?;
+    bytes
+}
+
+/// Has a restored connection that takes nothing yet have received this too, as far as there is room: what finds none is not
+/// acknowledged.
+///
+/// # Errors
+/// The kernel's.
+pub(crate) fn append(socket: &OwnedFd, late: &Late) -> io::Result<usize> {
+    set_int(socket, libc::SOL_TCP, TCP_REPAIR_QUEUE, RECV_QUEUE)?;
+    let appended = append_chosen(socket, late);
+    set_int(socket, libc::SOL_TCP, TCP_REPAIR_QUEUE, NO_QUEUE)?;
+    appended
+}
+
+/// The sequence number that a connection in repair mode expects next.
+///
+/// # Errors
+/// The kernel's.
+pub(super) fn next(socket: &OwnedFd) -> io::Result<u32> {
+    set_int(socket, libc::SOL_TCP, TCP_REPAIR_QUEUE, RECV_QUEUE)?;
+    let next = get_int(socket, libc::SOL_TCP, TCP_QUEUE_SEQ);
+    set_int(socket, libc::SOL_TCP, TCP_REPAIR_QUEUE, NO_QUEUE)?;
+    next.map(|next| next as u32)
+}
+
+fn append_chosen(socket: &OwnedFd, late: &Late) -> io::Result<usize> {
+    let next = get_int(socket, libc::SOL_TCP, TCP_QUEUE_SEQ)? as u32;
+    let mut left = late.following(next).unwrap_or_default();
+    let all = left.len();
+    while !left.is_empty() {
+        let piece = &left[..left.len().min(MAX_SEGMENT)];
+        match send(socket, piece, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+            Ok(n) => left = &left[n..],
+            Err(Errno::NOBUFS | Errno::NOMEM) => break,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(all - left.len())
 }
 
 /// The window that the peer was shown: what the kernel keeps is not bounded by what a segment can state.
@@ -275,11 +368,15 @@ pub(crate) fn restore(leg: &Leg, onward: Option<&Onward>) -> io::Result<OwnedFd>
     sockopt::set_socket_recv_buffer_size_force(&socket, room as usize)?;
     set_send_buffer(&socket, leg.in_flight.len().saturating_mul(2))?;
     let set = |name, value| set_int(&socket, libc::SOL_TCP, name, value);
-    for (queue, number) in [(RECV_QUEUE, leg.rcv_nxt), (SEND_QUEUE, leg.snd_una)] {
+    // a byte is put before what it expects next: see `super::begin`
+    let last = leg.rcv_nxt.wrapping_sub(1);
+    for (queue, number) in [(RECV_QUEUE, last), (SEND_QUEUE, leg.snd_una)] {
         set(TCP_REPAIR_QUEUE, queue)?;
         set(TCP_QUEUE_SEQ, number as i32)?;
     }
     bind(&socket, &leg.local)?;
+    // connecting in repair mode takes segments to be of 536 bytes otherwise, whatever the options state afterwards
+    set(libc::TCP_MAXSEG, leg.mss.min(MAX_MSS) as i32)?;
     connect(&socket, &leg.remote)?;
     set_bytes(
         &socket,
@@ -292,6 +389,8 @@ pub(crate) fn restore(leg: &Leg, onward: Option<&Onward>) -> io::Result<OwnedFd>
     }
     set(TCP_REPAIR_QUEUE, SEND_QUEUE)?;
     fill(&socket, &leg.in_flight)?;
+    set(TCP_REPAIR_QUEUE, RECV_QUEUE)?;
+    send(&socket, &[0], SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?;
     set(TCP_REPAIR_QUEUE, NO_QUEUE)?;
     // grows again as the connection does
     set_send_buffer(&socket, 0)?;
@@ -342,28 +441,6 @@ fn fill(socket: &OwnedFd, mut bytes: &[u8]) -> io::Result<()> {
             Err(error) => return Err(error.into()),
         }
     }
-    Ok(())
-}
-
-/// Has a restored connection live: its peer is shown its window, and acknowledges what it has, unless `is_probed_later`:
-/// a peer answers one such segment in half a second (`tcp_invalid_ratelimit`), and the answer has to come here.
-/// `is_locked`: its receive buffer stays as it is.
-///
-/// # Errors
-/// The kernel's.
-pub(crate) fn begin(socket: &OwnedFd, is_locked: bool, is_probed_later: bool) -> io::Result<()> {
-    // include/uapi/asm-generic/socket.h, include/net/sock.h
-    const SO_BUF_LOCK: i32 = 72;
-    const RCVBUF_LOCK: i32 = 2;
-    let locks = if is_locked { RCVBUF_LOCK } else { 0 };
-    // before Linux 5.14 both stay as large as they are
-    let _ = set_int(socket, libc::SOL_SOCKET, SO_BUF_LOCK, locks);
-    freeze::hear(socket)?;
-    match is_probed_later {
-        true => sys::set_repair(socket, false)?,
-        false => sys::send_window_probe(socket)?,
-    }
-    sockopt::set_socket_reuseaddr(socket, true)?;
     Ok(())
 }
 

@@ -19,7 +19,7 @@ const WORKER_TIMEOUT: Duration = Duration::from_secs(1);
 const COPY: usize = 4 << 20;
 /// So few bytes are sent while connections are frozen rather than ahead.
 const LITTLE: usize = 64 << 10;
-/// Nothing is read or handed on for so long at most before connections are frozen.
+/// Nothing is read for so long at most before connections are frozen.
 const HOLD: Duration = Duration::from_millis(50);
 /// Between copies where there is little to copy and much that sockets had before is not acknowledged.
 const PAUSE: Duration = Duration::from_millis(2);
@@ -41,6 +41,8 @@ pub(crate) struct Report {
     pub(crate) ahead_bytes: usize,
     /// Payload that was sent while they were frozen, bytes.
     pub(crate) rest_bytes: usize,
+    /// Payload that came here while they were frozen, and was sent after it, bytes.
+    pub(crate) late_bytes: usize,
 }
 
 /// Connections of one worker.
@@ -128,6 +130,7 @@ impl Transfer<'_> {
         if self.side.on(SourceEvent::Accepted) != SourceStep::Copy {
             return Err(self.give_up("nothing was offered"));
         }
+        self.core.note_learnt(ue);
         if !ahead.is_zero()
             && let Err(why) = self.copy(Instant::now(), ahead)
         {
@@ -153,7 +156,7 @@ impl Transfer<'_> {
     }
 
     /// Sends what connections carry while they run: until little is left or that does not become less, and then, with
-    /// nothing read or handed on any more, until nothing new comes.
+    /// nothing read any more, until nothing new comes.
     fn copy(&mut self, began: Instant, ahead: Duration) -> Result<(), String> {
         let mut last = usize::MAX;
         let mut phase = Phase::First;
@@ -277,13 +280,13 @@ impl Transfer<'_> {
         }
         self.command(&self.moved, Moving::Silence);
         self.command(&kept, Moving::Thaw);
-        let event = match sent.and_then(|()| self.link.receive()) {
-            Ok(Message::Done) => SourceEvent::Done,
-            _ => SourceEvent::Lost,
+        let step = match sent {
+            Ok(()) => self.confirm(),
+            Err(_) => self.side.on(SourceEvent::Lost),
         };
         let frozen = self.began.elapsed();
         let stats = &self.core.shared.handover;
-        if self.side.on(event) == SourceStep::Forget {
+        if step == SourceStep::Forget {
             // what is still on its way to this machine must not be forwarded, nor be answered
             if let Err(error) = self.core.note_moved(&gone) {
                 tracing::warn!(%error, "late packets of connections that have moved are not dropped");
@@ -306,6 +309,42 @@ impl Transfer<'_> {
             "the other proxy has not confirmed that it has the connections: {} were reset",
             gone.len()
         ))
+    }
+
+    /// Sends what comes here until packets come to the other proxy, and waits for the word that the connections live there.
+    fn confirm(&mut self) -> SourceStep {
+        let event = match self.link.receive() {
+            Ok(Message::Routed) => SourceEvent::Routed,
+            _ => SourceEvent::Lost,
+        };
+        let step = self.side.on(event);
+        if step != SourceStep::Flush {
+            return step;
+        }
+        let event = match self.flush().and_then(|()| self.link.receive()) {
+            Ok(Message::Done) => SourceEvent::Done,
+            _ => SourceEvent::Lost,
+        };
+        self.side.on(event)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        let (to, from) = channel();
+        self.command(&self.moved, |keys| Moving::Flush {
+            keys,
+            to: to.clone(),
+        });
+        drop(to);
+        let until = Instant::now() + WORKER_TIMEOUT;
+        let left = || until.saturating_duration_since(Instant::now());
+        // what a worker does not give is sent again by its ends
+        while let Ok(all) = from.recv_timeout(left()) {
+            for late in all {
+                self.report.late_bytes += late.bytes.len();
+                self.link.send(&Message::Late(Box::new(late)))?;
+            }
+        }
+        self.link.send(&Message::Over)
     }
 
     /// All stay.

@@ -2,18 +2,21 @@
 
 use super::link::Link;
 use super::repair;
+use super::route::Route;
 use crate::config::{Config, Handover, Interception};
 use crate::daemon::Core;
 use crate::relay::{Adopted, Moving, WorkerCommand};
 use relocation::{
-    Ahead, Flow, Malformed, Message, OLDEST, Outcome, Rest, Streams, Target, TargetEvent,
-    TargetStep,
+    Ahead, Flow, Late, Malformed, Message, OLDEST, Outcome, Rest, SENDS_LATE, Streams, Target,
+    TargetEvent, TargetStep, Towards,
 };
-use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
-use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+/// A worker answers within this time.
+const WORKER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A transfer to here.
 struct Transfer<'a> {
@@ -25,9 +28,11 @@ struct Transfer<'a> {
     restored: Vec<Adopted>,
     /// What came ahead.
     streams: Streams,
+    /// Bytes that came late.
+    late: usize,
     stay: Vec<(SocketAddr, SocketAddr)>,
-    /// What lives here.
-    moved: Vec<(SocketAddr, SocketAddr)>,
+    /// Since packets are to come here.
+    route: Option<Route>,
 }
 
 /// A frozen connection that has come.
@@ -66,12 +71,13 @@ pub(super) fn take_over(core: &Core, mut link: Link) {
         outcomes: Vec::new(),
         restored: Vec::new(),
         streams: Streams::default(),
+        late: 0,
         stay: Vec::new(),
-        moved: Vec::new(),
+        route: None,
         config: Arc::clone(&config),
     };
     let mut event = TargetEvent::Offered;
-    let mut flow = None;
+    let (mut flow, mut late) = (None, None::<Box<Late>>);
     loop {
         let sent = match transfer.side.on(event) {
             TargetStep::Accept => link.send(&Message::Accept),
@@ -86,10 +92,31 @@ pub(super) fn take_over(core: &Core, mut link: Link) {
                 Ok(())
             }
             TargetStep::Report => link.send(&Message::Ready(transfer.outcomes.clone())),
+            TargetStep::Route => {
+                transfer.begin_route(of);
+                // the source waits for a word no longer than that
+                let half = Duration::from_nanos(of.timeout.as_nanos()) / 2;
+                if let Some(route) = &mut transfer.route {
+                    route.wait(half);
+                }
+                link.send(&Message::Routed)
+            }
+            TargetStep::Append => {
+                if let Some(late) = late.take() {
+                    transfer.append(&late);
+                }
+                Ok(())
+            }
             TargetStep::Adopt => {
-                transfer.adopt(of.route_hook.is_some());
+                let is_routed = transfer.is_routed(of);
+                if !is_routed && transfer.route.is_none() {
+                    transfer.begin_route(of);
+                }
+                transfer.adopt(!is_routed);
                 let _ = link.send(&Message::Done);
-                transfer.route(of);
+                if !is_routed {
+                    transfer.end_route();
+                }
                 return;
             }
             TargetStep::Discard => {
@@ -120,7 +147,14 @@ pub(super) fn take_over(core: &Core, mut link: Link) {
                 transfer.stay = stay;
                 TargetEvent::All
             }
-            Ok(Message::Commit) => TargetEvent::Commit,
+            Ok(Message::Commit) => TargetEvent::Commit {
+                has_more: version >= SENDS_LATE,
+            },
+            Ok(Message::Late(one)) => {
+                late = Some(one);
+                TargetEvent::Late
+            }
+            Ok(Message::Over) => TargetEvent::Over,
             Ok(_) | Err(_) => TargetEvent::Lost,
         };
     }
@@ -223,72 +257,91 @@ impl Transfer<'_> {
         Ok((ran, repair::restore(&flow.wan, Some(&self.config.onward))?))
     }
 
-    /// The connections live here. `is_routed`: packets to them come once [`Self::route`] has changed that.
-    fn adopt(&mut self, is_routed: bool) {
+    /// What came to the source of a connection after it was frozen. What finds no room here is sent again by its end.
+    fn append(&mut self, late: &Late) {
+        let held = self.payload() + self.late;
+        let is_it =
+            |one: &&Adopted| one.flow.client == late.client && one.flow.server == late.server;
+        let Some(one) = self.restored.iter().find(is_it) else {
+            return;
+        };
+        if held + late.bytes.len() > self.most() {
+            return;
+        }
+        let socket = match late.towards {
+            Towards::Ue => &one.wan,
+            Towards::Server => &one.ran,
+        };
+        match repair::append(socket, late) {
+            Ok(bytes) => self.late += bytes,
+            Err(error) => {
+                tracing::debug!(client = %late.client, %error, "what came late is not taken");
+            }
+        }
+    }
+
+    /// The connections live here. `is_probed_later`: packets to them come here only once [`Self::end_route`] has waited for
+    /// that.
+    fn adopt(&mut self, is_probed_later: bool) {
         let restored = std::mem::take(&mut self.restored);
         let number = restored.len();
-        let alive: Vec<Adopted> = restored
-            .into_iter()
-            .filter(|one| {
-                let begun = repair::begin(&one.ran, false, is_routed)
-                    .and_then(|()| repair::begin(&one.wan, true, is_routed));
-                if let Err(error) = &begun {
-                    tracing::warn!(client = %one.flow.client, %error, "a connection ends");
-                }
-                begun.is_ok()
-            })
-            .collect();
-        self.core.shared.handover.on_reset(number - alive.len());
-        self.core.shared.handover.on_adopted(alive.len());
-        let ends = alive.iter().map(|one| (one.flow.client, one.flow.server));
-        self.moved = ends.collect();
-        tracing::info!(ue = %self.ue, connections = alive.len(), "connections taken over");
         let workers = self.core.workers();
         let mut parts: Vec<Vec<Adopted>> = workers.iter().map(|_| Vec::new()).collect();
-        for (i, one) in alive.into_iter().enumerate() {
+        for (i, one) in restored.into_iter().enumerate() {
             let at = i % parts.len().max(1);
             if let Some(part) = parts.get_mut(at) {
                 part.push(one);
             }
         }
-        for (worker, part) in workers.iter().zip(parts) {
-            if !part.is_empty() {
-                worker.send(WorkerCommand::Moving(Moving::Adopt(part)));
+        let (to, begun) = channel();
+        for (worker, connections) in workers.iter().zip(parts) {
+            if !connections.is_empty() {
+                worker.send(WorkerCommand::Moving(Moving::Adopt {
+                    connections,
+                    is_probed_later,
+                    begun: to.clone(),
+                }));
             }
+        }
+        drop(to);
+        // a worker that does not answer in time still has them begin
+        let alive: usize = std::iter::from_fn(|| begun.recv_timeout(WORKER_TIMEOUT).ok()).sum();
+        self.core
+            .shared
+            .handover
+            .on_reset(number - alive.min(number));
+        self.core.shared.handover.on_adopted(alive);
+        tracing::info!(ue = %self.ue, connections = alive, "connections taken over");
+    }
+
+    /// Begins to have the operator's network send the UE's packets here.
+    fn begin_route(&mut self, of: &Handover) {
+        let Some(hook) = &of.route_hook else { return };
+        let ends = |one: &Adopted| (one.flow.client, one.flow.server);
+        let moved: Vec<_> = self.restored.iter().map(ends).collect();
+        let all = [("moved", moved), ("stays", std::mem::take(&mut self.stay))];
+        let lines = all.iter().flat_map(|(what, ends)| {
+            let ends = ends.iter();
+            ends.map(move |(client, server)| format!("{what} {client} {server}\n"))
+        });
+        self.route = Some(Route::begin(hook, self.ue, lines.collect()));
+    }
+
+    /// Nothing is to be done any more for packets to come here.
+    fn is_routed(&self, of: &Handover) -> bool {
+        match &self.route {
+            Some(route) => route.is_over(),
+            None => of.route_hook.is_none(),
         }
     }
 
-    /// Has the operator's network send the UE's packets here. What was acknowledged meanwhile went to the other proxy: both
-    /// ends are asked for it.
-    fn route(&self, of: &Handover) {
-        let Some(hook) = &of.route_hook else { return };
-        if let Err(error) = self.run_hook(hook) {
-            tracing::error!(hook = %hook.display(), ue = %self.ue, %error, "the route is not changed");
+    /// Waits until packets come here. What was acknowledged meanwhile went to the other proxy: both ends are asked for it.
+    fn end_route(&mut self) {
+        if let Some(route) = &mut self.route {
+            route.wait(Duration::MAX);
         }
         for worker in self.core.workers() {
             worker.send(WorkerCommand::Moving(Moving::Probe(self.ue)));
-        }
-    }
-
-    fn run_hook(&self, hook: &Path) -> std::io::Result<()> {
-        let mut child = Command::new(hook)
-            .arg(self.ue.to_string())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()?;
-        if let Some(mut stdin) = child.stdin.take() {
-            let all = [("moved", &self.moved), ("stays", &self.stay)];
-            let lines = all.iter().flat_map(|(what, ends)| {
-                let ends = ends.iter();
-                ends.map(move |(client, server)| format!("{what} {client} {server}\n"))
-            });
-            // a program that reads nothing is as good
-            let _ = stdin.write_all(lines.collect::<String>().as_bytes());
-        }
-        let status = child.wait()?;
-        match status.success() {
-            true => Ok(()),
-            false => Err(std::io::Error::other(status.to_string())),
         }
     }
 }

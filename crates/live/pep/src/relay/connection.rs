@@ -104,8 +104,8 @@ pub(super) struct Connection {
     pub(super) is_queued: bool,
     /// It stands in the worker's list of those without a pipe.
     pub(super) is_starved: bool,
-    /// It is being moved to another proxy: nothing is done with it meanwhile.
-    pub(super) is_frozen: bool,
+    /// It is being moved to another proxy, and nothing is done with it meanwhile: what each side had received.
+    frozen: Option<[moving::Received; 2]>,
     /// What it brought along from another proxy.
     pub(super) carried: Carried,
 }
@@ -134,7 +134,7 @@ impl Connection {
             has_keepalive: false,
             is_queued: false,
             is_starved: false,
-            is_frozen: false,
+            frozen: None,
             carried: Carried::default(),
         }
     }
@@ -172,7 +172,7 @@ impl Connection {
         now: Instant,
     ) -> Next {
         self.moved = 0;
-        if self.is_frozen {
+        if self.is_frozen() {
             return Next::Wait;
         }
         if !self.is_established {
@@ -336,7 +336,7 @@ impl Connection {
 
     /// Whether it has been silent for too long.
     pub(super) fn overdue(&self, now: Instant, limits: &Limits) -> Option<ResetReason> {
-        if self.is_frozen {
+        if self.is_frozen() {
             return None;
         }
         let silence = now.saturating_since(self.active_at);

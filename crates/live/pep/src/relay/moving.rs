@@ -1,7 +1,7 @@
 //! What a worker does as connections are moved to another proxy, or from one.
 
 use super::slab::Key;
-use relocation::{Ahead, Flow, Outcome, Rest};
+use relocation::{Ahead, Flow, Late, Outcome, Rest};
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::sync::mpsc::Sender;
@@ -33,12 +33,26 @@ pub(crate) enum Moving {
     Thaw(Vec<Key>),
     /// They are another's: they end without a packet from now on, and stay until it has confirmed it.
     Silence(Vec<Key>),
+    /// Packets to them come to the other: give what has come since they were frozen.
+    Flush {
+        /// Which.
+        keys: Vec<Key>,
+        /// To whom.
+        to: Sender<Vec<Late>>,
+    },
     /// The other has them. The sender is dropped when they are gone.
     Forget(Vec<Key>, Sender<()>),
     /// The other may have them, or not: both ends are to know that they are over.
     Reset(Vec<Key>),
     /// These live here from now on.
-    Adopt(Vec<Adopted>),
+    Adopt {
+        /// Restored.
+        connections: Vec<Adopted>,
+        /// Their ends are asked later for what they have: [`Self::Probe`].
+        is_probed_later: bool,
+        /// Where the number of those that do is sent.
+        begun: Sender<usize>,
+    },
     /// Packets of this UE's connections come here from now on: both ends are to acknowledge what they have.
     Probe(IpAddr),
 }
@@ -52,7 +66,7 @@ pub(crate) enum Phase {
     Running,
     /// The same; what sockets have sent is waited for no longer.
     Late,
-    /// No payload is read or handed on any more: what sockets have goes on.
+    /// No payload is read any more: what was read goes on.
     Holding,
 }
 
@@ -91,7 +105,7 @@ pub(crate) struct Frozen {
     pub(crate) state: Result<State, Outcome>,
 }
 
-/// A connection that another proxy had, whose sockets live.
+/// A connection that another proxy had, whose sockets are restored.
 #[derive(Debug)]
 pub(crate) struct Adopted {
     /// As it was sent. What is in flight is with the sockets.

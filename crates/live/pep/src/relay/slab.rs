@@ -46,13 +46,20 @@ impl<T> Slab<T> {
         }
     }
 
-    /// The value of a key, unless it has gone.
+    /// The same, to be changed.
     pub(super) fn get_mut(&mut self, key: Key) -> Option<&mut T> {
         let place = self.places.get_mut(key.index as usize)?;
         if place.generation != key.generation {
             return None;
         }
         place.tenant.as_mut()
+    }
+
+    /// The value of a key, unless it has gone.
+    pub(super) fn get(&self, key: Key) -> Option<&T> {
+        let place = self.places.get(key.index as usize)?;
+        let is_it = place.generation == key.generation;
+        place.tenant.as_ref().filter(|_| is_it)
     }
 
     /// Takes a value out.

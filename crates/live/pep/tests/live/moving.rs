@@ -110,6 +110,13 @@ impl Transfer {
     }
 }
 
+/// Of each connection that `ss -i` lists, bytes.
+fn segment_sizes(list: &str) -> Vec<u32> {
+    let words = list.split_whitespace();
+    let sizes = words.filter_map(|word| word.strip_prefix("mss:"));
+    sizes.filter_map(|size| size.parse().ok()).collect()
+}
+
 fn ten_transfers(two: &Two, is_ipv6: bool, more: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let at = [folder.path().join("first"), folder.path().join("second")];
@@ -141,6 +148,10 @@ fn ten_transfers(two: &Two, is_ipv6: bool, more: &str) {
         assert_eq!(to.status()["connections"], 2);
     }
     transfers.iter().for_each(Transfer::wait_for_more);
+    // those of a connection that is restored as it begins by itself have 536 bytes
+    let sizes = segment_sizes(&two.proxies[0].sh("ss -Htin state established"));
+    assert_eq!(sizes.len(), 4, "{sizes:?}");
+    assert!(sizes.iter().all(|size| *size > 1_300), "{sizes:?}");
     transfers.into_iter().for_each(Transfer::finish);
     drop(keep);
     for daemon in &daemons {

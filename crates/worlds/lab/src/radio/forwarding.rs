@@ -75,7 +75,7 @@ impl Network {
         let (down, up) = (self.topology.path_down(), self.topology.path_up());
         while let Some(packet) = self.take(now, down) {
             self.pass(now, Hop::EdgeFromServer, &packet);
-            let site = self.site(&packet);
+            let site = self.site(now, &packet);
             devices.wan[site].push(packet);
         }
         for index in 0..self.topology.accesses().len() {
@@ -146,7 +146,7 @@ impl Network {
                     Some(_) => access,
                     None => {
                         self.flows.observe(now, Hop::EdgeFromUe, &packet);
-                        self.site(&packet)
+                        self.site(now, &packet)
                     }
                 };
                 devices.ran[edge].push(packet);
@@ -169,10 +169,10 @@ impl Network {
     }
 
     /// The site through whose edge a packet goes.
-    fn site(&mut self, packet: &Packet) -> usize {
+    fn site(&mut self, now: Instant, packet: &Packet) -> usize {
         let ue = packet.address.ue;
         let serving = ue.and_then(|ue| self.topology.serving_cell(ue));
-        self.steering.site(packet, serving)
+        self.steering.site(now, packet, serving)
     }
 
     /// A UE sends a packet to its gateway.

@@ -2,9 +2,12 @@
 //!
 //! A TCP connection begins at the edge of the cell that serves its user, and goes on there until the proxy of another
 //! edge has taken it over, whose route hook has the lab send it there. All else follows the cell that serves.
+//!
+//! A connection that is over (a reset, or both ends have ended it) is forgotten a minute after its last packet, any other
+//! after three hours without one: longer than proxies keep one that is silent.
 
 use crate::Error;
-use crate::packet::{Connection, Packet};
+use crate::packet::{Connection, Packet, TcpSegment};
 use crate::sites::Sites;
 use rustix::fs::{CWD, Mode, OFlags, mkfifoat, open};
 use std::collections::HashMap;
@@ -13,13 +16,41 @@ use std::io::{ErrorKind, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use units::{Duration, Instant};
+
+/// A connection that is over is kept for so long after its last packet: what is sent again goes where it was.
+const LINGERING: Duration = Duration::from_secs(60);
+/// One that is not, for so long: a proxy resets one that is silent for two hours.
+const SILENT: Duration = Duration::from_secs(3 * 3_600);
+/// Between looks at which are to be forgotten.
+const LOOK: Duration = Duration::from_secs(30);
 
 /// Where packets go.
 #[derive(Debug)]
 pub(crate) struct Steering {
     sites: Sites,
-    /// The site of each connection.
-    connections: HashMap<Connection, usize>,
+    connections: HashMap<Connection, Way>,
+    look_at: Instant,
+}
+
+/// Where the packets of a connection go.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    site: usize,
+    used_at: Instant,
+    /// Which ends have ended it: the UE, the server.
+    ended: [bool; 2],
+}
+
+impl Way {
+    fn is_over(&self) -> bool {
+        self.ended == [true; 2]
+    }
+
+    fn is_kept(&self, now: Instant) -> bool {
+        let time = if self.is_over() { LINGERING } else { SILENT };
+        now.saturating_since(self.used_at) < time
+    }
 }
 
 impl Steering {
@@ -27,19 +58,41 @@ impl Steering {
         Self {
             sites,
             connections: HashMap::new(),
+            look_at: Instant::ZERO + LOOK,
         }
     }
 
     /// The site through whose edge a packet goes while this cell serves its user.
-    pub(crate) fn site(&mut self, packet: &Packet, serving: Option<usize>) -> usize {
+    pub(crate) fn site(&mut self, now: Instant, packet: &Packet, serving: Option<usize>) -> usize {
         if self.sites.count() == 1 {
             return 0;
         }
-        let here = serving.map_or(0, |cell| self.sites.of_cell(cell));
-        match Connection::of(&packet.data) {
-            Some(connection) => *self.connections.entry(connection).or_insert(here),
-            None => here,
+        if now >= self.look_at {
+            self.connections.retain(|_, way| way.is_kept(now));
+            self.look_at = now + LOOK;
         }
+        let site = serving.map_or(0, |cell| self.sites.of_cell(cell));
+        let Some(connection) = Connection::of(&packet.data) else {
+            return site;
+        };
+        let begun = Way {
+            site,
+            used_at: now,
+            ended: [false; 2],
+        };
+        let way = self.connections.entry(connection).or_insert(begun);
+        if let Some(segment) = TcpSegment::read(&packet.data) {
+            if segment.is_syn() && !segment.has_ack() && way.is_over() {
+                // its ports are used again
+                *way = begun;
+            }
+            way.ended[usize::from(!connection.is_up(&packet.data))] |= segment.is_fin();
+            if segment.is_reset() {
+                way.ended = [true; 2];
+            }
+        }
+        way.used_at = now;
+        way.site
     }
 
     /// What a site's proxy has its route hook print: a line for each connection.
@@ -50,7 +103,10 @@ impl Steering {
         }
         let mut end = || words.next()?.parse().ok();
         if let (Some(client), Some(server)) = (end(), end()) {
-            self.connections.insert(Connection { client, server }, site);
+            // of one without packets nothing is known
+            if let Some(way) = self.connections.get_mut(&Connection { client, server }) {
+                way.site = site;
+            }
         }
     }
 }
@@ -139,7 +195,8 @@ mod tests {
         let mut udp = segment(1, 0x10, b"x");
         udp[9] = crate::packet::UDP;
         let udp = Packet::new(udp.into(), None);
-        let site = |steering: &mut Steering, packet, cell| steering.site(packet, Some(cell));
+        let now = Instant::ZERO;
+        let site = |steering: &mut Steering, packet, cell| steering.site(now, packet, Some(cell));
         assert_eq!(site(&mut steering, &tcp, 1), 1);
         assert_eq!(site(&mut steering, &udp, 1), 1);
         assert_eq!(site(&mut steering, &tcp, 0), 1);
@@ -157,6 +214,57 @@ mod tests {
         }
         steering.on_hook(0, &format!("moved {client} {server}"));
         assert_eq!(site(&mut steering, &tcp, 1), 0);
+    }
+
+    #[test]
+    fn a_connection_is_forgotten_when_it_is_over_and_not_before() {
+        const FIN: u8 = 0x01;
+        const SYN: u8 = 0x02;
+        const RST: u8 = 0x04;
+        const ACK: u8 = 0x10;
+        let down = |flags| Packet::new(segment(1, flags, b"x").into(), None);
+        let up = |flags| {
+            let mut data = segment(1, flags, b"x");
+            // addresses and ports change places
+            let (source, destination) = data[12..20].split_at_mut(4);
+            source.swap_with_slice(destination);
+            let (source, destination) = data[20..24].split_at_mut(2);
+            source.swap_with_slice(destination);
+            Packet::new(data.into(), None)
+        };
+        let at = |secs| Instant::ZERO + Duration::from_secs(secs);
+        let ends: [&[Packet]; 3] = [
+            &[up(RST)],
+            &[up(FIN | ACK), down(FIN | ACK)],
+            &[down(RST | ACK)],
+        ];
+        for (n, ended) in ends.into_iter().enumerate() {
+            let mut steering = steering();
+            assert_eq!(steering.site(at(0), &up(SYN), Some(1)), 1);
+            assert_eq!(steering.site(at(7_000), &up(ACK), Some(0)), 1, "silent");
+            for packet in ended {
+                assert_eq!(steering.site(at(7_000), packet, Some(0)), 1, "{n}");
+            }
+            // what is sent again does not come elsewhere
+            assert_eq!(steering.site(at(7_030), &up(ACK), Some(0)), 1, "{n}");
+            let mut udp = segment(1, ACK, b"x");
+            udp[9] = crate::packet::UDP;
+            let udp = Packet::new(udp.into(), None);
+            steering.site(at(7_085), &udp, Some(0));
+            assert_eq!(steering.connections.len(), 1, "{n}");
+            steering.site(at(7_120), &udp, Some(0));
+            assert!(steering.connections.is_empty(), "{n}");
+        }
+        // one direction may go on for long
+        let mut steering = steering();
+        steering.site(at(0), &up(FIN | ACK), Some(1));
+        assert_eq!(steering.site(at(5_000), &down(ACK), Some(0)), 1);
+        // ports that are used again begin where the user is
+        steering.site(at(5_000), &down(FIN | ACK), Some(0));
+        assert_eq!(steering.site(at(5_001), &up(SYN), Some(0)), 0);
+        steering.site(at(20_000), &up(RST), Some(0));
+        steering.on_hook(1, "moved 10.45.0.1:1 10.99.0.1:1");
+        assert_eq!(steering.connections.len(), 1, "one without packets");
     }
 
     #[test]

@@ -118,6 +118,7 @@ fn a_segment_more_or_less_waits_for_the_next_turn_and_more_than_that_does_not() 
 #[test]
 fn what_another_proxy_has_learnt_is_gone_on_with() {
     let learnt = edge::Learnt {
+        flow: None,
         window: Some(WanWindow::Budget(Bytes::new(70_000))),
         min_rtt: Some(Duration::from_millis(7)),
         smoothed_rtt: Some(Duration::from_millis(9)),

@@ -8,10 +8,19 @@ use crate::relay::direction::Socket;
 use crate::relay::moving::{Copies, Phase, State};
 use crate::relay::tap::{Store, Tap};
 use crate::sys;
-use relocation::{Ahead, Outcome, Part, Pieces, Rest, Towards};
+use relocation::{Ahead, Late, Outcome, Part, Pieces, Rest, Towards};
 use rustix::net::sockopt;
 use std::sync::Arc;
 use units::Instant;
+
+/// What a side of a frozen connection had received.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Received {
+    /// The sequence number that it expected next.
+    next: u32,
+    /// Before that, and not read, bytes.
+    unread: usize,
+}
 
 /// Room in a message beside payload, bytes.
 const BESIDE: usize = 4_096;
@@ -38,7 +47,7 @@ impl Connection {
         if is_urgent || directions.iter().any(|direction| direction.is_urgent()) {
             return Err(Outcome::Urgent);
         }
-        if self.is_frozen {
+        if self.is_frozen() {
             return Err(Outcome::Busy);
         }
         Ok(())
@@ -203,9 +212,9 @@ impl Connection {
             .map_err(|_| Outcome::Unreadable)
             .and_then(|()| self.state());
         match state {
-            Ok(state) => {
-                self.is_frozen = true;
-                Ok(state)
+            Ok((payload, state, received)) => {
+                self.frozen = Some(received);
+                Ok((payload, state))
             }
             Err(refused) => {
                 freeze::thaw(&flow.ran, 0);
@@ -215,8 +224,8 @@ impl Connection {
         }
     }
 
-    /// Of a frozen connection.
-    fn state(&self) -> Result<(usize, State), Outcome> {
+    /// Of a frozen connection: payload that moves with it, what was not copied, and what each side has received.
+    fn state(&self) -> Result<(usize, State, [Received; 2]), Outcome> {
         let flow = &self.flow;
         let unreadable = |error: std::io::Error| {
             tracing::debug!(flow = flow.id, %error, "a connection cannot be read");
@@ -235,6 +244,10 @@ impl Connection {
         let ran = repair::save(&flow.ran, known[0]).map_err(unreadable)?;
         let wan = repair::save(&flow.wan, known[1]).map_err(unreadable)?;
         let payload = ran.queued + wan.queued + ran.inq + wan.inq;
+        let received = [&ran, &wan].map(|saved| Received {
+            next: saved.leg.rcv_nxt,
+            unread: saved.inq,
+        });
         let mut rest = Rest {
             flow: relocation::Flow {
                 client: flow.client,
@@ -279,21 +292,49 @@ impl Connection {
             return Err(Outcome::TooLarge);
         }
         of.check().map_err(|_| Outcome::Unreadable)?;
-        Ok((payload, state))
+        Ok((payload, state, received))
+    }
+
+    pub(in crate::relay) fn is_frozen(&self) -> bool {
+        self.frozen.is_some()
     }
 
     pub(in crate::relay) fn thaw(&mut self, mark: u32, now: Instant) {
-        if std::mem::take(&mut self.is_frozen) {
+        if self.frozen.take().is_some() {
             self.speak();
             freeze::thaw(&self.flow.ran, 0);
             freeze::thaw(&self.flow.wan, mark);
+            // what came meanwhile was not acknowledged
+            self.probe();
             self.go_on(now);
         }
     }
 
+    /// What has come to it, which is silent, since it was frozen; it takes nothing any more.
+    pub(in crate::relay) fn flush(&self) -> Vec<Late> {
+        let flow = &self.flow;
+        let Some(received) = self.frozen else {
+            return Vec::new();
+        };
+        let sides = [(&flow.ran, Towards::Server), (&flow.wan, Towards::Ue)];
+        let late = sides.into_iter().zip(received);
+        late.filter_map(|((socket, towards), Received { next, unread })| {
+            // what cannot be read is sent again
+            let bytes = repair::late(socket, unread).unwrap_or_default();
+            (!bytes.is_empty()).then_some(Late {
+                client: flow.client,
+                server: flow.server,
+                towards,
+                number: next,
+                bytes,
+            })
+        })
+        .collect()
+    }
+
     /// Both ends are to acknowledge what they have, unless it is on its way to another proxy.
     pub(in crate::relay) fn probe(&self) {
-        if self.is_frozen {
+        if self.is_frozen() {
             return;
         }
         for socket in [&self.flow.ran, &self.flow.wan] {

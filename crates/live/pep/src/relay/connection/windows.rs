@@ -204,7 +204,7 @@ impl Connection {
 
     /// Has the rule's relief shown where the server waits for a window. True if the connection is to be given a turn.
     pub(in crate::relay) fn relieve(&self, now: Instant) -> bool {
-        if self.is_closing() || self.is_frozen {
+        if self.is_closing() || self.is_frozen() {
             return false;
         }
         self.flow.relieve(now);

@@ -2,6 +2,7 @@
 
 use super::Worker;
 use crate::flow::{Ends, Flow, Window};
+use crate::handover::begin::{Beginning, begin};
 use crate::relay::carried::Carried;
 use crate::relay::connection::{Connection, Next, ResetReason, Side};
 use crate::relay::moving::{Adopted, Copies, Frozen, Moving, Phase};
@@ -48,6 +49,11 @@ impl Worker {
                     }
                 }
             }
+            Moving::Flush { keys, to } => {
+                let of = keys.into_iter().filter_map(|key| self.connections.get(key));
+                // who asked may have given it up
+                let _ = to.send(of.flat_map(Connection::flush).collect());
+            }
             Moving::Forget(keys, done) => {
                 for key in keys {
                     if let Some(connection) = self.connections.get_mut(key) {
@@ -66,7 +72,16 @@ impl Worker {
                     }
                 }
             }
-            Moving::Adopt(adopted) => adopted.into_iter().for_each(|one| self.adopt(one)),
+            Moving::Adopt {
+                connections,
+                is_probed_later,
+                begun,
+            } => {
+                let adopted = connections.into_iter();
+                let alive = adopted.filter_map(|one| self.adopt(one, is_probed_later));
+                // who asked may have given it up
+                let _ = begun.send(alive.count());
+            }
             Moving::Probe(ue) => {
                 for key in self.of_ue(ue) {
                     if let Some(connection) = self.connections.get_mut(key) {
@@ -150,8 +165,8 @@ impl Worker {
         }
     }
 
-    /// Whoever is refused here ends with a reset: the other proxy has forgotten it.
-    fn adopt(&mut self, adopted: Adopted) {
+    /// What is refused here ends with a reset, and none is given: the other proxy has forgotten it.
+    fn adopt(&mut self, adopted: Adopted, is_probed_later: bool) -> Option<()> {
         let Adopted {
             flow,
             learnt,
@@ -162,7 +177,10 @@ impl Worker {
         let entered = self.shared.registry.enter(client.ip(), &self.config.limits);
         let Ok((id, ue)) = entered else {
             self.shared.counters.refused_total.one();
-            return;
+            for socket in [&ran, &wan] {
+                let _ = sys::set_repair(socket, false);
+            }
+            return None;
         };
         let share = self.shared.registry.share(&ue, &self.config);
         let most_unsent = u32::try_from(self.config.relay.unsent.get()).unwrap_or(u32::MAX);
@@ -189,8 +207,13 @@ impl Worker {
         let carried = Carried::new(flow.down, flow.up);
         let meters = &flow_here.meters;
         let waiting = |side| carried.left(side).map_or(0, Pieces::len) as u64;
-        meters.wan_read.store(waiting(Side::Ran), Relaxed);
-        meters.ran_read.store(waiting(Side::Wan), Relaxed);
+        // what is in flight was handed to the sockets, which count it as it is acknowledged
+        let in_flight = [&flow.ran, &flow.wan].map(|leg| leg.in_flight.len() as u64);
+        let [down, up] = in_flight;
+        meters.wan_read.store(down + waiting(Side::Ran), Relaxed);
+        meters.ran_written.store(down, Relaxed);
+        meters.ran_read.store(up + waiting(Side::Wan), Relaxed);
+        meters.wan_written.store(up, Relaxed);
         self.shared
             .registry
             .account(&flow_here.ue, 0, carried.len());
@@ -198,9 +221,36 @@ impl Worker {
             // where nothing is decided nothing would take a window back
             flow_here.learn(&learnt, self.decides().is_some());
         }
+        let windows = [flow.ran.window.rcv_wnd, flow_here.window.shown()];
+        let begun = begin_both(&flow_here, windows, is_probed_later);
         let connection = Connection::adopted(flow_here, carried, self.now);
-        if let Some(key) = self.watch(connection) {
-            self.enqueue(key);
+        let key = self.watch(connection)?;
+        if let Err(error) = begun {
+            tracing::warn!(%client, %server, %error, "a connection ends");
+            self.end(key, Next::Reset(ResetReason::Moved));
+            return None;
+        }
+        self.enqueue(key);
+        Some(())
+    }
+}
+
+/// Has both sides live, and show these windows to the UE and to the server; where that fails, so that they end by a reset.
+fn begin_both(flow: &Flow, windows: [u32; 2], is_probed_later: bool) -> std::io::Result<()> {
+    let sides = [(&flow.ran, false), (&flow.wan, true)];
+    let mut begun = Ok(());
+    for ((socket, is_locked), window) in sides.into_iter().zip(windows) {
+        let how = Beginning {
+            window,
+            is_locked,
+            is_probed_later,
+        };
+        begun = begun.and_then(|()| begin(socket, how));
+    }
+    if begun.is_err() {
+        for (socket, _) in sides {
+            let _ = sys::set_repair(socket, false);
         }
     }
+    begun
 }

@@ -26,7 +26,7 @@ pub const TESTS: &[Test] = &[
 ];
 
 /// The messages of a transfer of one connection on which nothing waits, by whether they go to the target.
-const MESSAGES: [(&str, bool); 11] = [
+const MESSAGES: [(&str, bool); 13] = [
     ("Offer", true),
     ("Accept", false),
     // of each direction one as it runs, and one as nothing is read any more
@@ -38,8 +38,13 @@ const MESSAGES: [(&str, bool); 11] = [
     ("End", true),
     ("Ready", false),
     ("Commit", true),
+    ("Routed", false),
+    // nothing has come late
+    ("Over", true),
     ("Done", false),
 ];
+const COMMIT: usize = 9;
+const DONE: usize = 12;
 
 /// A message as it comes.
 fn take(from: &mut UnixStream) -> std::io::Result<Vec<u8>> {
@@ -126,11 +131,11 @@ fn a_proxy_that_dies_in_a_transfer_leaves_no_connection_hanging() {
                 wait_until("the transfer can begin", || path("between").exists());
                 let moved = pep::move_connections(&socket, client(false), "other");
                 passing.join().expect("no panic");
-                let is_through = number == 10 && dies == 1;
+                let is_through = number == DONE && dies == 1;
                 assert_eq!(moved.is_ok(), is_through, "{moved:?}");
             });
             // a proxy that has got Ready cannot know how far the other has come
-            let is_committed = number >= 9 - dies;
+            let is_committed = number >= COMMIT - dies;
             match (dies, is_committed) {
                 // the second has it; or the kernel of the first, whose sockets were not silent yet, has reset it
                 (0, true) => {
