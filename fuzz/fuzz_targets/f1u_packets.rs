@@ -1,5 +1,5 @@
-//! A capture file through a monitor of F1-U: nothing panics, and each report is one that a base station can make, with
-//! no more in queues than was sent.
+//! A capture file through a monitor of F1-U and N3: nothing panics, each report is one that a base station can make, with
+//! no more in queues than was sent, and no more tunnels are mapped to UEs than may be.
 #![no_main]
 
 use f1u::{Config, Monitor, SnLength};
@@ -49,6 +49,8 @@ fuzz_target!(|bytes: &[u8]| {
         let sent = monitor.counts().user_data << 16;
         for ue in &report.ues {
             assert!(ue.rlc_queue_bytes.get() <= sent);
+            assert!(ue.ip.is_none_or(|ip| !ip.is_multicast() && !ip.is_unspecified()));
         }
+        assert!(monitor.tunnels().0 <= 4 * f1u::MAX_BEARERS);
     }
 });

@@ -11,6 +11,7 @@ use crate::commands::lab::LabCommand;
 use crate::commands::pep::{PEP_HELP, PepArgs};
 use crate::commands::quic::QuicCommand;
 use crate::commands::rnis::{RNIS_HELP, RnisArgs};
+use crate::commands::ue::{UE_HELP, UeArgs};
 use crate::help::{
     COMPARE_HELP, COMPLETIONS_HELP, REPLAY_HELP, REPRODUCE_HELP, RUN_HELP, SWEEP_HELP, TOP_HELP,
     epilogue,
@@ -72,6 +73,9 @@ pub(crate) enum Command {
     /// Run the radio information service: reports of base stations, for any client that needs them
     #[command(after_help = epilogue(RNIS_HELP))]
     Rnis(RnisArgs),
+    /// Run the queue above a modem: what leaves by it is marked, or waits, by the modem's counters
+    #[command(after_help = epilogue(UE_HELP))]
+    Ue(UeArgs),
     /// Run programs on this machine's kernel behind an emulated radio
     #[command(subcommand)]
     Lab(LabCommand),

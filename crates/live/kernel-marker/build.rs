@@ -3,7 +3,7 @@
 include!("../kernel-cc/clang.rs");
 
 /// The programs of `bpf/`.
-const PROGRAMS: &[&str] = &["marker", "marker_check"];
+const PROGRAMS: &[&str] = &["marker", "marker_check", "divert"];
 /// Where headers of the kernel's interfaces are that are not of this crate.
 const SHARED: &str = "../kernel-cc/bpf";
 

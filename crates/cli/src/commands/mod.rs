@@ -19,6 +19,7 @@ mod show;
 mod sweep;
 mod top;
 mod trace;
+pub(crate) mod ue;
 
 use crate::args::{Command, ExperimentArgs};
 use crate::failure::Failure;
@@ -47,6 +48,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Lab(command) => lab::run(&command),
         Command::Tunnel(command) => Ok(tunnel_command::run(&command, &["tunnel"])?),
         Command::Trace(command) => trace::run(&command),
+        Command::Ue(arguments) => ue::run(&arguments),
         Command::List(arguments) => list::run(&arguments),
         Command::Scenario(command) => show::run(&command),
         Command::Completions(arguments) => manual::completions(&arguments),

@@ -131,6 +131,15 @@ fn seeds_are_what_their_targets_read() {
     for seed in seeds_of("quic_config") {
         quic::Config::parse("seed", &text(seed)).expect("the QUIC server's");
     }
+    for seed in seeds_of("ue_config") {
+        ue::Config::parse("seed", &text(seed)).expect("the queue's above a modem");
+    }
+    for seed in seeds_of("modem_reports") {
+        let lines = seed.split(|&byte| byte == b'\n');
+        for line in lines.filter(|line| !line.is_empty()) {
+            edge::uplink::ModemReport::decode(line).expect("a report");
+        }
+    }
     for seed in seeds_of("tunnel_config").into_iter().map(text) {
         let is_of = |role| tunnel::Config::parse("seed", &seed, role).is_ok();
         assert!(is_of(tunnel::Role::Client) || is_of(tunnel::Role::Server));

@@ -99,6 +99,19 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ),
     ("kernel-cc", &["units", "cc", "rapid", "edge", "daemon"]),
     ("kernel-marker", &["edge", "kernel-cc", "socket-options"]),
+    ("frames", &["units", "queue", "tun"]),
+    (
+        "ue",
+        &[
+            "units",
+            "edge",
+            "frames",
+            "kernel-marker",
+            "tun",
+            "daemon",
+            "report-source",
+        ],
+    ),
     (
         "pep",
         &[
@@ -109,6 +122,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "cc",
             "kernel-cc",
             "kernel-marker",
+            "frames",
             "queue",
             "tun",
             "daemon",
@@ -225,6 +239,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "quic",
             "tunnel",
             "tunnel-command",
+            "ue",
             "dash",
         ],
     ),

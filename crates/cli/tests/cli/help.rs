@@ -17,6 +17,7 @@ fn help_and_version_go_to_stdout() {
         "quic",
         "tunnel",
         "rnis",
+        "ue",
         "trace",
         "list",
         "scenario",

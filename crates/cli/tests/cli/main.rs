@@ -8,6 +8,7 @@ mod dash;
 mod doctor;
 mod figure;
 mod folder;
+mod gtp;
 mod help;
 mod init;
 mod json;
@@ -28,6 +29,7 @@ mod sweep;
 mod top;
 mod trace;
 mod tunnel_keys;
+mod ue;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

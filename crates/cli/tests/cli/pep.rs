@@ -123,10 +123,18 @@ impl Drop for Process {
 }
 
 /// A cell that reports to the first client that connects, one report after the other, until its value ends.
-struct Cell(Arc<AtomicBool>);
+pub(super) struct Cell(Arc<AtomicBool>);
 
 impl Cell {
     fn start(place: &Place) -> Self {
+        Self::reporting(place, report)
+    }
+
+    /// The same of other reports: by their number, and the time since the first.
+    pub(super) fn reporting(
+        place: &Place,
+        make: impl Fn(u64, Duration) -> RadioReport + Send + 'static,
+    ) -> Self {
         let listener = UnixListener::bind(place.path("cell.sock")).expect("a socket");
         let stop = Arc::new(AtomicBool::new(false));
         let is_over = Arc::clone(&stop);
@@ -134,7 +142,7 @@ impl Cell {
             let (mut stream, _) = listener.accept().expect("the service");
             let began = Instant::now();
             for n in 1.. {
-                let mut line = encode_json(&report(n, began.elapsed()));
+                let mut line = encode_json(&make(n, began.elapsed()));
                 line.push(b'\n');
                 if is_over.load(Relaxed) || stream.write_all(&line).is_err() {
                     return;
@@ -154,7 +162,7 @@ impl Drop for Cell {
 }
 
 /// The state of the proxy's reports, as it prints it.
-fn control(place: &Place) -> Option<Value> {
+pub(super) fn control(place: &Place) -> Option<Value> {
     let run: Run = place.run(&["pep", "status", "--socket", "pep.sock", "--json"]);
     let status: Value = serde_json::from_str(&run.stdout).ok()?;
     Some(status["control"].clone())

@@ -13,6 +13,7 @@ mod reports;
 mod runs;
 mod shell;
 mod tunnel;
+mod uplink;
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeSet;

@@ -4,8 +4,6 @@
 //! ciphers. Only lengths that one UE alone has had lately count.
 
 use core::net::IpAddr;
-use gtpu::session::Container;
-use gtpu::{Message, NR_RAN_CONTAINER, PDU_SESSION_CONTAINER};
 use std::collections::VecDeque;
 use units::{Duration, Instant};
 
@@ -29,18 +27,8 @@ struct Arrival {
 pub(crate) struct Arrivals(VecDeque<Arrival>);
 
 impl Arrivals {
-    /// A G-PDU; those of N3 that are for a UE are remembered.
-    pub(crate) fn on_message(&mut self, now: Instant, message: &Message<'_>) {
-        let container = message.extension(PDU_SESSION_CONTAINER);
-        let container = container.and_then(|content| Container::read(content).ok());
-        let is_downlink = matches!(container, Some(Container::Downlink(_)));
-        if !is_downlink || message.extension(NR_RAN_CONTAINER).is_some() {
-            return;
-        }
-        let bytes = message.payload_length;
-        let Some((_, destination)) = gtpu::inner::ends(message.payload, bytes) else {
-            return;
-        };
+    /// A packet of this length for a UE.
+    pub(crate) fn on_packet(&mut self, now: Instant, destination: IpAddr, bytes: usize) {
         if self.0.len() >= REMEMBERED {
             self.0.pop_front();
         }

@@ -9,22 +9,25 @@
 //!
 //! What is sent down and has not been handed to lower layers waits above the MAC: the queue that radio reports have. Between
 //! two delivery statuses it is taken to drain at the rate of late. The equations are in `docs/algorithms/f1u.md`; [`Bearer`] has one
-//! bearer, `pairing` finds which tunnel upwards is of which downwards, `address` and `core_side` whose a bearer is.
+//! bearer, `pairing` finds which tunnel upwards is of which downwards, [`TunnelMap`], `whose` and `core_side` whose a bearer is.
 //!
 //! [`EmulatedBearer`] is the other side: both ends of a bearer, which number packets and report deliveries, for tests and labs.
 //!
 //! What this crate is *not*: it captures nothing, has no clock and no socket, sends nothing, and deciphers nothing.
 #![forbid(unsafe_code)]
 
-mod address;
 mod bearer;
 mod core_side;
 mod emulated;
 mod monitor;
+mod owner;
 mod pairing;
 mod report;
+mod tunnels;
+mod whose;
 
 pub use bearer::{Bearer, Estimate, Sent, StatusError};
 pub use emulated::{EmulatedBearer, Progress, STATUS_PERIOD};
 pub use gtpu::pdcp::SnLength;
 pub use monitor::{Config, Counts, MAX_BEARERS, Monitor, Tunnel};
+pub use tunnels::{Endpoint, TunnelCounts, TunnelMap};

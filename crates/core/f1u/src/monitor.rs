@@ -1,9 +1,9 @@
 //! All bearers of a cell: messages in, radio reports out.
 
-use crate::address::Address;
 use crate::bearer::{Bearer, Estimate, Sent, StatusError};
 use crate::core_side::Arrivals;
 use crate::pairing::Pairing;
+use crate::tunnels::{Endpoint, TunnelCounts, TunnelMap};
 use core::net::IpAddr;
 use gtpu::nru::{Assistance, DeliveryStatus, Frame, UserData};
 use gtpu::outer::Datagram;
@@ -24,6 +24,8 @@ const MAX_UNPAIRED: usize = 256;
 const MAX_ATTEMPTS: u32 = 16;
 /// So many statuses in a row that do not fit show that the pair was wrong.
 const MISFITS: u32 = 8;
+/// Tunnels whose UE is remembered, at most: those of both directions, on N3 too.
+const MAX_TUNNELS: usize = 4 * MAX_BEARERS;
 /// PDUs of all bearers together that are remembered, at most, from one report to the next.
 const MAX_REMEMBERED: usize = 1 << 18;
 
@@ -36,6 +38,16 @@ pub struct Tunnel {
     pub to: IpAddr,
     /// The tunnel endpoint identifier.
     pub teid: u32,
+}
+
+impl Tunnel {
+    /// The end at which its packets arrive.
+    pub const fn end(self) -> Endpoint {
+        Endpoint {
+            at: self.to,
+            teid: self.teid,
+        }
+    }
 }
 
 /// What to make of F1-U.
@@ -90,7 +102,8 @@ pub struct Counts {
 #[derive(Debug)]
 pub(crate) struct Followed {
     pub(crate) bearer: Bearer,
-    pub(crate) address: Address,
+    /// The UE's address by configuration, which is not overruled by packets.
+    pub(crate) configured: Option<IpAddr>,
     pub(crate) rnti: Rnti,
     seen: Instant,
     pub(crate) cqi: Option<u8>,
@@ -98,7 +111,7 @@ pub(crate) struct Followed {
 }
 
 #[derive(Debug)]
-enum Upwards {
+pub(crate) enum Upwards {
     Paired { of: Tunnel, misfits: u32 },
     Unpaired(Pairing),
 }
@@ -108,8 +121,9 @@ enum Upwards {
 pub struct Monitor {
     pub(crate) config: Config,
     pub(crate) bearers: BTreeMap<Tunnel, Followed>,
-    upwards: BTreeMap<Tunnel, Upwards>,
-    arrivals: Arrivals,
+    pub(crate) upwards: BTreeMap<Tunnel, Upwards>,
+    pub(crate) arrivals: Arrivals,
+    pub(crate) tunnels: TunnelMap,
     /// To pair, since the last report.
     attempts: u32,
     pub(crate) rntis: BTreeSet<Rnti>,
@@ -130,6 +144,7 @@ impl Monitor {
         });
         Self {
             rntis: rntis.collect(),
+            tunnels: TunnelMap::new(MAX_TUNNELS, config.idle_timeout),
             config,
             bearers: BTreeMap::new(),
             upwards: BTreeMap::new(),
@@ -147,6 +162,11 @@ impl Monitor {
         self.counts
     }
 
+    /// Tunnels whose UE is known or will be by the next packet, and what has become of tunnels.
+    pub fn tunnels(&self) -> (usize, TunnelCounts) {
+        (self.tunnels.len(), self.tunnels.counts())
+    }
+
     /// Bearers that are followed, and of how many of them the queue is known.
     pub fn followed(&self) -> (usize, usize) {
         let paired = self.bearers.values().filter(|of| of.uplink.is_some());
@@ -160,7 +180,7 @@ impl Monitor {
     ) -> impl Iterator<Item = (Tunnel, Option<IpAddr>, Option<Estimate>)> {
         self.bearers.iter().map(move |(tunnel, of)| {
             let estimate = of.bearer.has_status().then(|| of.bearer.estimate(now));
-            (*tunnel, of.address.get(), estimate)
+            (*tunnel, self.address(*tunnel, of), estimate)
         })
     }
 
@@ -192,10 +212,14 @@ impl Monitor {
 
     fn on_message(&mut self, now: Instant, tunnel: Tunnel, message: &Message<'_>) {
         match message.kind {
-            MessageKind::EndMarker => self.end(tunnel),
+            MessageKind::EndMarker => {
+                self.tunnels.on_end(tunnel.end());
+                self.end(tunnel);
+            }
             MessageKind::GPdu => {
+                self.on_upwards(now, tunnel, message);
                 let Some(content) = message.extension(NR_RAN_CONTAINER) else {
-                    self.arrivals.on_message(now, message);
+                    self.on_core_side(now, tunnel, message);
                     return;
                 };
                 match Frame::read(content) {
@@ -248,13 +272,17 @@ impl Monitor {
             return;
         };
         let mut is_new = false;
-        if !of.address.is_configured() {
+        if of.configured.is_none() {
             let inside = message.payload.get(header..);
             let ends = inside.and_then(|inside| gtpu::inner::ends(inside, packet));
+            let (map, end) = (&mut self.tunnels, tunnel.end());
             let is_others = match (ends, self.arrivals.take(now, packet)) {
-                (Some((_, destination)), _) => of.address.on_packet(destination),
-                (None, Some(destination)) => of.address.on_match(destination),
-                (None, None) => false,
+                (Some((_, destination)), _) => map.on_packet(now, end, destination),
+                (None, Some(destination)) => map.on_match(now, end, destination),
+                (None, None) => {
+                    map.touch(now, end);
+                    false
+                }
             };
             if is_others {
                 // the tunnel is another UE's now
@@ -287,7 +315,7 @@ impl Monitor {
         let rnti = rnti.unwrap_or_else(|| self.free_rnti());
         let followed = Followed {
             bearer: Bearer::new(self.config.sn_length, self.config.status_period, now),
-            address: Address::new(configured),
+            configured,
             rnti,
             seen: now,
             cqi: None,
@@ -318,6 +346,7 @@ impl Monitor {
             return;
         };
         followed.seen = now;
+        self.tunnels.touch(now, of.end());
         let result = followed.bearer.on_status(now, status);
         match result {
             Ok(()) => {}
@@ -420,6 +449,7 @@ impl Monitor {
     /// Forgets bearers of which nothing passes any more, and tunnels upwards that none of the others has.
     pub(crate) fn forget(&mut self, now: Instant) {
         self.attempts = 0;
+        self.tunnels.forget(now);
         let limit = self.config.idle_timeout;
         let idle = self.bearers.iter().filter(|(_, of)| {
             // what still waits has to be sent, however long that takes

@@ -48,7 +48,7 @@ impl Monitor {
             if of.uplink.is_none() || of.bearer.estimate(now).rate.is_none() {
                 continue;
             }
-            let key = match of.address.get() {
+            let key = match self.address(*tunnel, of) {
                 Some(ip) => (Some(ip), Rnti(0)),
                 None => (None, of.rnti),
             };

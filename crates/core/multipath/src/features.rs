@@ -243,6 +243,12 @@ impl Negotiation {
         self.find(side, feature).map_or(0, |entry| entry.value)
     }
 
+    /// What this end states or prefers of a feature of its own that is a number, whether the peer has confirmed it or not.
+    pub fn stated(&self, feature: Feature) -> u64 {
+        self.find(Side::Local, feature)
+            .map_or(0, |entry| number(&entry.preferred))
+    }
+
     /// True if both ends have named that value; the first value of Multipath Capable looks like
     /// version 0, so that only this shows whether the peer is capable.
     pub fn is_agreed(&self, side: Side, feature: Feature) -> bool {
@@ -266,6 +272,15 @@ impl Negotiation {
     /// True if Confirms wait for a packet that acknowledges.
     pub fn has_confirms(&self) -> bool {
         !self.unknown.is_empty() || self.entries.iter().any(|entry| entry.confirm.is_some())
+    }
+
+    /// Changes that are out are sent again with the next packet: those before may have left them out.
+    pub fn repeat(&mut self, now: Instant) {
+        for entry in &mut self.entries {
+            if let State::Changing { again, .. } = &mut entry.state {
+                *again = now;
+            }
+        }
     }
 
     /// When a Change is to be sent again.

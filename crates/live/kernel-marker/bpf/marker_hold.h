@@ -2,19 +2,11 @@
  * of its own, and pass. */
 #pragma once
 
+#include "handed_over.h"
 #include "marker_packet.h"
 
 /* A packet passes again once none has been handed over for so long: those that were have left by then. */
 #define ENDING_GAP 500000ull
-
-static u64 (*const socket_cookie)(void *skb) = (void *)46;
-static long (*const redirect)(u32 interface, u64 flags) = (void *)23;
-
-/* It comes back from user space. */
-INLINE int is_returned(struct __sk_buff *skb, const struct holding *holding)
-{
-	return holding->cookie && skb->sk && socket_cookie(skb) == holding->cookie;
-}
 
 #define IPPROTO_ICMPV6 58
 #define ON_LINK 255

@@ -22,14 +22,6 @@ struct ue {
 	struct ue_marker marker;
 };
 
-/* Who takes packets of UEs that are held, and until when: written again and again, so that packets pass where it is not. */
-struct holding {
-	u64 until;  /* 0: none are held */
-	u64 cookie; /* of the socket that they come back by; 0: there is none */
-	u32 device; /* that they are handed to */
-	u32 unused;
-};
-
 /* A UE whose packets are handed to the device. */
 struct hold {
 	u64 redirected_at; /* the last one */
@@ -97,13 +89,6 @@ struct {
 	TYPE(key, u32);
 	TYPE(value, struct choices);
 } choices SEC(".maps");
-
-struct {
-	NUMBER(type, BPF_MAP_TYPE_ARRAY);
-	NUMBER(max_entries, 1);
-	TYPE(key, u32);
-	TYPE(value, struct holding);
-} holdings SEC(".maps");
 
 struct {
 	NUMBER(type, BPF_MAP_TYPE_HASH);

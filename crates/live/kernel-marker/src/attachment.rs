@@ -1,7 +1,7 @@
 //! How the program is attached.
 
 use crate::interface::Interface;
-use crate::{MarkerError, Settings, claim};
+use crate::{MarkerError, claim};
 use kernel_cc::{Claim, Egress, Place, is_without_tcx};
 use std::os::fd::AsFd;
 
@@ -28,13 +28,36 @@ impl Way {
     }
 }
 
-/// Place of the filter among those of clsact.
-const PLACE: Place = Place {
-    priority: 0xb41f,
-    handle: 0x6272_6d6b,
-};
+/// Which of the programs is attached: each is once at an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Role {
+    /// What its claims' names begin with.
+    pub(crate) claim: &'static str,
+    /// Of its filter among those of clsact.
+    pub(crate) place: Place,
+}
+
+impl Role {
+    /// What marks.
+    pub(crate) const MARKER: Self = Self {
+        claim: "brimful-marker",
+        place: Place {
+            priority: 0xb41f,
+            handle: 0x6272_6d6b,
+        },
+    };
+    /// What hands all over.
+    pub(crate) const DIVERSION: Self = Self {
+        claim: "brimful-diversion",
+        place: Place {
+            priority: 0xb420,
+            handle: 0x6272_6476,
+        },
+    };
+}
 
 /// The program at an interface, until this is dropped.
+#[derive(Debug)]
 pub(crate) struct Attachment {
     interface: Interface,
     egress: Egress,
@@ -49,24 +72,25 @@ impl Attachment {
     /// Another instance, or the kernel's.
     pub(crate) fn new(
         interface: &Interface,
-        settings: &Settings,
+        role: Role,
+        takes_over: bool,
         program: impl AsFd,
         ways: &[Way],
     ) -> Result<Option<Self>, MarkerError> {
-        let taken = claim::take(interface.index);
+        let taken = claim::take(role, interface.index);
         let taken = taken.map_err(MarkerError::kernel("a socket's name"))?;
         let Some(claim) = taken else {
-            if settings.takes_over {
+            if takes_over {
                 return Ok(None);
             }
             return Err(MarkerError::InUse {
                 interface: interface.name.clone(),
-                by: claim::holder(interface.index),
+                by: claim::holder(role, interface.index),
             });
         };
         Ok(Some(Self {
             interface: interface.clone(),
-            egress: attach(interface, program, ways)?,
+            egress: attach(interface, role, program, ways)?,
             _claim: claim,
         }))
     }
@@ -83,7 +107,12 @@ impl Attachment {
     }
 }
 
-fn attach(interface: &Interface, program: impl AsFd, ways: &[Way]) -> Result<Egress, MarkerError> {
+fn attach(
+    interface: &Interface,
+    role: Role,
+    program: impl AsFd,
+    ways: &[Way],
+) -> Result<Egress, MarkerError> {
     if ways.contains(&Way::Tcx) {
         match Egress::by_link(&program, interface.index) {
             Err(error) if ways.contains(&Way::Clsact) && is_without_tcx(&error) => {
@@ -92,6 +121,6 @@ fn attach(interface: &Interface, program: impl AsFd, ways: &[Way]) -> Result<Egr
             attached => return attached.map_err(MarkerError::kernel("a link (tcx)")),
         }
     }
-    let attached = Egress::by_filter(program, interface.index, PLACE);
+    let attached = Egress::by_filter(program, interface.index, role.place);
     attached.map_err(MarkerError::kernel("a filter of clsact"))
 }

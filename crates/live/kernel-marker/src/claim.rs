@@ -1,5 +1,6 @@
-//! One marker at an interface.
+//! One program of a role at an interface.
 
+use crate::attachment::Role;
 use kernel_cc::Claim;
 use std::io;
 
@@ -7,13 +8,13 @@ use std::io;
 ///
 /// # Errors
 /// The kernel's.
-pub(crate) fn take(index: u32) -> io::Result<Option<Claim>> {
-    Claim::take(&name(index))
+pub(crate) fn take(role: Role, index: u32) -> io::Result<Option<Claim>> {
+    Claim::take(&name(role, index))
 }
 
 /// Which process has it, as far as that can be found out.
-pub(crate) fn holder(index: u32) -> String {
-    match process(index) {
+pub(crate) fn holder(role: Role, index: u32) -> String {
+    match process(role, index) {
         Ok(0) => "a process of another PID namespace".to_owned(),
         Ok(pid) => match std::fs::read_to_string(format!("/proc/{pid}/comm")) {
             Ok(name) => format!("process {pid}, {}", name.trim_end()),
@@ -23,8 +24,8 @@ pub(crate) fn holder(index: u32) -> String {
     }
 }
 
-fn process(index: u32) -> io::Result<u32> {
-    let socket = Claim::connect(&name(index))?;
+fn process(role: Role, index: u32) -> io::Result<u32> {
+    let socket = Claim::connect(&name(role, index))?;
     // struct ucred: pid, uid, gid
     let mut credentials = [0; 12];
     socket_options::get_bytes(&socket, SOL_SOCKET, SO_PEERCRED, &mut credentials)?;
@@ -36,6 +37,6 @@ fn process(index: u32) -> io::Result<u32> {
 const SOL_SOCKET: i32 = 1;
 const SO_PEERCRED: i32 = 17;
 
-fn name(index: u32) -> String {
-    format!("brimful-marker/{index}")
+fn name(role: Role, index: u32) -> String {
+    format!("{}/{index}", role.claim)
 }

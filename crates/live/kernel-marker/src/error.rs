@@ -7,9 +7,7 @@ use std::io;
 #[non_exhaustive]
 pub enum MarkerError {
     /// There is no such interface.
-    #[error(
-        "interface {interface}: there is none of this name; name the one towards the UEs (`ip link` lists them)"
-    )]
+    #[error("interface {interface}: there is none of this name (`ip link` lists them)")]
     NoInterface {
         /// What was requested.
         interface: String,
@@ -35,6 +33,16 @@ pub enum MarkerError {
         /// Which process, as far as it can be found out.
         by: String,
     },
+    /// Another instance takes packets there.
+    #[error(
+        "interface {interface}: packets there are taken by another instance already ({by}); end it first"
+    )]
+    Taken {
+        /// What was requested.
+        interface: String,
+        /// Which process, as far as it can be found out.
+        by: String,
+    },
     /// A setting is out of range.
     #[error("{count} UEs: the marker takes 1 to 1,000,000")]
     MaxUes {
@@ -55,11 +63,13 @@ pub enum MarkerError {
         left_out: usize,
     },
     /// The rights are missing.
-    #[error("marking in the kernel needs root, or CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN")]
+    #[error(
+        "a program where packets leave an interface needs root, or CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN"
+    )]
     NotPermitted,
     /// The kernel cannot do it.
     #[error(
-        "the kernel refused {what}: {source}. The marker needs Linux 6.6 (tcx), or 6.1 with clsact (CONFIG_NET_CLS_BPF), and BPF_JIT; this is {release}"
+        "the kernel refused {what}: {source}. The program needs Linux 6.6 (tcx), or 6.1 with clsact (CONFIG_NET_CLS_BPF), and BPF_JIT; this is {release}"
     )]
     Kernel {
         /// What it refused.
@@ -76,7 +86,11 @@ impl MarkerError {
     pub fn is_input(&self) -> bool {
         matches!(
             self,
-            Self::NoInterface { .. } | Self::Link { .. } | Self::InUse { .. } | Self::MaxUes { .. }
+            Self::NoInterface { .. }
+                | Self::Link { .. }
+                | Self::InUse { .. }
+                | Self::Taken { .. }
+                | Self::MaxUes { .. }
         )
     }
 

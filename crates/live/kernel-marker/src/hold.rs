@@ -20,7 +20,7 @@ pub struct Holding {
 }
 
 impl Holding {
-    fn bytes(self) -> [u8; 24] {
+    pub(crate) fn bytes(self) -> [u8; 24] {
         let mut bytes = [0; 24];
         bytes[..8].copy_from_slice(&self.until.to_ne_bytes());
         bytes[8..16].copy_from_slice(&self.cookie.to_ne_bytes());

@@ -16,6 +16,8 @@
 //!
 //! Packets of UEs that are held ([`Hold`]) it hands to a device instead, from which user space takes them into its queues.
 //!
+//! [`Diversion`] does that with every packet that leaves an interface: for a UE's queue above its modem.
+//!
 //! What this crate is *not*: it reads no radio report and makes no order; it holds no packet itself.
 #![forbid(unsafe_code)]
 
@@ -24,6 +26,7 @@ mod claim;
 mod counts;
 #[cfg(test)]
 mod differential;
+mod diversion;
 mod error;
 mod hold;
 mod interface;
@@ -35,6 +38,7 @@ mod tests;
 
 pub use attachment::Way;
 pub use counts::{Counts, Unjudged};
+pub use diversion::{Diversion, Diverted};
 pub use error::MarkerError;
 pub use hold::{Hold, Holding};
 pub use marker::Marker;

@@ -1,6 +1,6 @@
 //! The marker of an interface.
 
-use crate::attachment::Attachment;
+use crate::attachment::{Attachment, Role};
 use crate::hold::Holds;
 use crate::interface::Interface;
 use crate::order::{LETTER, LETTERS, NAME, ORDER, name, words};
@@ -120,7 +120,14 @@ impl Marker {
     }
 
     fn attachment_at(&self, interface: &Interface) -> Result<Option<Attachment>, MarkerError> {
-        Attachment::new(interface, &self.settings, &self.program, self.ways)
+        let takes_over = self.settings.takes_over;
+        Attachment::new(
+            interface,
+            Role::MARKER,
+            takes_over,
+            &self.program,
+            self.ways,
+        )
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

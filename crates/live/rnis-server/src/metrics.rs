@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 /// Every metric: name, type, what it counts.
-const FAMILIES: [(&str, &str, &str); 27] = [
+const FAMILIES: [(&str, &str, &str); 28] = [
     (
         "brimful_rnis_reports_total",
         "counter",
@@ -66,6 +66,11 @@ const FAMILIES: [(&str, &str, &str); 27] = [
         "brimful_rnis_f1u_sojourn_seconds",
         "gauge",
         "Mean time of packets in the queues of F1-U's bearers in the last report's period, by source.",
+    ),
+    (
+        "brimful_rnis_gtpu_tunnels",
+        "gauge",
+        "Tunnels in a capture whose UE is known or will be by the next packet, by source.",
     ),
     (
         "brimful_rnis_capture_lost_total",

@@ -84,3 +84,16 @@ impl AsFd for Device {
         self.fd.as_fd()
     }
 }
+
+/// Packets that a device did not take, for as many waited there for its reader as may: of a device of the calling thread's
+/// network namespace, 0 if there is none of this name.
+pub fn refused(device: &str) -> u64 {
+    let all = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
+    let of = all.lines().find_map(|line| {
+        let (name, numbers) = line.split_once(':')?;
+        (name.trim() == device).then_some(numbers)
+    });
+    // eight of receiving, then bytes, packets, errors, drops
+    let dropped = of.and_then(|numbers| numbers.split_whitespace().nth(11)?.parse().ok());
+    dropped.unwrap_or(0)
+}

@@ -31,7 +31,7 @@ mod vnet;
 pub use capture::Capture;
 pub use coalesce::Coalescer;
 pub use cut::cut;
-pub use device::{Device, Kind};
+pub use device::{Device, Kind, refused};
 pub use frames::FrameSocket;
 pub use layout::Layout;
 pub use split::{SplitError, split};

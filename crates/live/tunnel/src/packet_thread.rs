@@ -158,6 +158,8 @@ impl<O: Outside> PacketThread<O> {
                     other => self.outside.on_ready(now, other, &self.poller),
                 }
             }
+            // not before what was received
+            let now = monotonic_now();
             if held.is_some_and(|at| at <= now) && !ready.contains(&DEVICE) {
                 self.read_device(now)?;
             }

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::fit::{Fitted, fit};
 use crate::namespace::Namespace;
 use crate::topology::RouteOptions;
-use crate::{cdbe, pep, traffic, tunnel};
+use crate::{cdbe, pep, traffic, tunnel, uplink};
 use recovery::Validation;
 use scenario::{Carrier, EcnSpec, Experiment, Transport, TunnelSpec};
 use std::num::NonZeroU32;
@@ -35,6 +35,7 @@ pub(crate) fn check_network(experiment: &Experiment) -> Result<String, Error> {
     }
     network::path_delay(&experiment.path, network::first_rtt(experiment))?;
     pep::check(&experiment.pep, &experiment.access)?;
+    uplink::check(experiment)?;
     let available = Namespace::create()?.get("net/ipv4/tcp_available_congestion_control")?;
     tunnel::check(experiment, &available)?;
     Ok(available)

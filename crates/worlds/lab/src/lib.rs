@@ -44,6 +44,7 @@ mod topology;
 mod traffic;
 mod tun;
 mod tunnel;
+mod uplink;
 
 pub use check::check;
 pub use error::Error;

@@ -41,14 +41,21 @@ impl ReportSink {
 }
 
 /// A reader with what it has not taken of a report.
-struct Reader {
+pub(crate) struct Reader {
     stream: UnixStream,
     rest: Vec<u8>,
 }
 
 impl Reader {
+    /// Of a connection; none if that cannot be used.
+    pub(crate) fn new(stream: UnixStream) -> Option<Self> {
+        let rest = Vec::new();
+        stream.set_nonblocking(true).ok()?;
+        Some(Self { stream, rest })
+    }
+
     /// Sends a line, unless the rest of an earlier one is still waiting. False if the reader is gone.
-    fn send(&mut self, line: &[u8]) -> bool {
+    pub(crate) fn send(&mut self, line: &[u8]) -> bool {
         if !self.push() {
             return false;
         }
@@ -161,10 +168,7 @@ impl Open {
             return;
         };
         while let Ok((stream, _)) = listener.accept() {
-            if stream.set_nonblocking(true).is_ok() {
-                let rest = Vec::new();
-                readers.push(Reader { stream, rest });
-            }
+            readers.extend(Reader::new(stream));
         }
     }
 

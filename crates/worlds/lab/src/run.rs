@@ -14,6 +14,7 @@ use crate::sites::Sites;
 use crate::topology::{self, Devices, Hosts};
 use crate::traffic::{self, SenderStates, Shared};
 use crate::tunnel::{self, Tunnel};
+use crate::uplink::{Queues, without_queues};
 use crate::{Error, reports};
 use kernel_cc::cdbe::Attached;
 use scenario::{Experiment, FlowSpec, Observers, PepMode, RunResult, Transport};
@@ -72,6 +73,8 @@ pub fn run(experiment: &Experiment, seed: u64, options: &Options) -> Result<RunR
     let tunnel = experiment.tunnel.as_ref();
     let tunnel = tunnel.and_then(|spec| tunnel::result(spec, &lab.folder));
     let unsplit = pep::unsplit(&experiment.pep, &lab.folder, lab.sites.count());
+    let mut notes = fitted.notes;
+    notes.extend(lab.queues.notes(experiment, &lab.hosts));
     lab.end();
     proxy?;
     if options.stop.load(Ordering::Relaxed) {
@@ -84,7 +87,7 @@ pub fn run(experiment: &Experiment, seed: u64, options: &Options) -> Result<RunR
     result.events = outcome.turns;
     result.tunnel = tunnel;
     result.unsplit = unsplit;
-    result.real_time = Some(outcome.real_time(fitted.scale, fitted.notes));
+    result.real_time = Some(outcome.real_time(fitted.scale, notes));
     Ok(result)
 }
 
@@ -144,6 +147,8 @@ pub(crate) struct Lab {
     tunnel: Option<Tunnel>,
     /// The servers of QUIC flows.
     quic: Vec<Daemon>,
+    /// Above the modems of UEs.
+    queues: Queues,
     _presence: Presence,
 }
 
@@ -219,6 +224,7 @@ impl Lab {
             None => None,
             Some(spec) => Some(Tunnel::start(spec, &hosts, &folder, &options.program)?),
         };
+        let queues = Queues::start(experiment, &hosts, &folder, &options.program)?;
         let quic_flows = experiment.flows.iter().enumerate();
         let quic_flows = quic_flows.filter(|(_, flow)| flow.transport == Transport::Quic);
         let quic = quic_flows
@@ -243,6 +249,7 @@ impl Lab {
             threads: Vec::new(),
             congestion: Vec::new(),
             quic,
+            queues,
             devices: Some(devices),
             listeners: Some(listeners),
             sites,
@@ -322,7 +329,7 @@ impl Lab {
         };
         let (_, events) = channel();
         let steering = Steering::new(self.sites.clone());
-        let mut network = Network::new(experiment, seed, steering)?;
+        let mut network = Network::new(&without_queues(experiment), seed, steering)?;
         if !is_shell {
             network
                 .series
@@ -336,6 +343,7 @@ impl Lab {
             plan,
             events,
             reports: sinks,
+            modems: self.queues.modems(),
             senders,
             stop: Arc::clone(&options.stop),
             end: Arc::new(AtomicBool::new(false)),
@@ -363,13 +371,14 @@ impl Lab {
         Ok(())
     }
 
-    /// That the proxies and the tunnel, if there is one, and the servers of QUIC still run.
+    /// That the proxies and the tunnel, if there is one, the servers of QUIC and the queues above modems still run.
     ///
     /// # Errors
     /// What it printed as it ended.
     pub(crate) fn check_proxy(&mut self) -> Result<(), Error> {
         let mut daemons = self.proxies.iter_mut().chain(&mut self.quic);
         daemons.try_for_each(Daemon::check)?;
+        self.queues.check()?;
         self.tunnel.as_mut().map_or(Ok(()), Tunnel::check)
     }
 
@@ -389,6 +398,7 @@ impl Drop for Lab {
         self.proxies.clear();
         self.tunnel = None;
         self.quic.clear();
+        self.queues = Queues::default();
         cleanup::end_programs(&self.hosts.inodes());
     }
 }

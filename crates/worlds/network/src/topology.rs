@@ -12,14 +12,14 @@
 use crate::measure::{SeriesSet, Totals};
 use crate::{CellAccess, CellRoute, Cells, Delivered, Error, Link, WireSpec};
 use queue::Packet;
-use ran::Direction;
+use ran::{Direction, UeIndex};
 use rnis::RadioReport;
 use scenario::{
     AccessSpec, Direction as FlowDirection, Experiment, HandoverResult, Metric, QueueResult,
     TunnelAccess,
 };
 use std::net::IpAddr;
-use units::{Duration, Instant, Streams};
+use units::{Bytes, Duration, Instant, Streams};
 
 /// QoS flow of what belongs to no flow, a tunnel's packets among it: the UE's first bearer, unless another
 /// claims it.
@@ -89,6 +89,14 @@ impl<P: Packet + Send> Radio<'_, P> {
         match self {
             Self::One(cell) => cell.take_dropped(into),
             Self::Several(cells) => cells.take_dropped(into),
+        }
+    }
+
+    /// What the modem of a UE shows: bytes that it has sent, each counted once, and those that wait in it.
+    pub fn modem(&self, ue: UeIndex) -> (Bytes, Bytes) {
+        match self {
+            Self::One(cell) => cell.modem(ue),
+            Self::Several(cells) => cells.modem(ue),
         }
     }
 

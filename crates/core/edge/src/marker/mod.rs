@@ -33,6 +33,7 @@ mod report;
 mod tests;
 mod virtual_queue;
 mod window;
+mod wrapped;
 
 pub use config::MarkerConfig;
 pub use counts::{Counts, Fate, Verdict};
@@ -42,6 +43,7 @@ pub use packet::{Codepoint, MAX_SEGMENTS, Packet, UeMarker};
 pub use prediction::Prediction;
 pub use report::Reporter;
 pub use window::{ByteWindow, two_slots};
+pub use wrapped::Wrapped;
 
 use crate::ConfigError;
 use rapid::Unsplit;

@@ -1,6 +1,7 @@
 //! The queue of a UE above its modem: what becomes of packets on their way up, by what the radio takes of them.
 //!
 //! ```text
+//!   lines --> ModemReport --> ModemIntake: which count
 //!   modem: bytes sent, bytes waiting --> GrantedRate --> rapid::Unsplit
 //!                                                          |
 //!   packet -- mark  --> Marker: forward, mark, drop  <-----+        (the modem holds all that waits)
@@ -16,20 +17,22 @@
 //! Source: ours, `docs/algorithms/uplink.md`; late binding after queue management of the downlink, and byte limits above a
 //! driver's queue as Linux's dynamic queue limits have them (lib/dynamic_queue_limits.c).
 //!
-//! What this is *not*: it reads no modem, moves no packet and has no clock.
+//! What this is *not*: it asks no modem, moves no packet and has no clock.
 
 mod rate;
+mod report;
 #[cfg(test)]
 mod tests;
 
 pub use rate::GrantedRate;
+pub use report::{Carried, ModemIntake, ModemReport, Refusal, ReportError};
 
 use crate::ConfigError;
 use crate::marker::{self, Codepoint, Counts, Fate, Holder, Left, Marker, MarkerConfig};
 use queue::{Ecn, Occupancy, Packet};
 use rapid::Unsplit;
 use std::net::{IpAddr, Ipv6Addr};
-use units::{Bytes, Duration, Instant, Rng};
+use units::{BitRate, Bytes, Duration, Instant, Rng};
 
 /// One UE, whatever its addresses.
 const UE: IpAddr = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
@@ -110,6 +113,8 @@ pub struct ModemStatus {
 pub struct UplinkQueue<P> {
     mode: Mode<P>,
     rate: GrantedRate,
+    /// As of the last status.
+    found: Option<BitRate>,
     ahead: Duration,
 }
 
@@ -135,6 +140,7 @@ impl<P: Packet + Send> UplinkQueue<P> {
         Ok(Self {
             mode,
             rate: GrantedRate::default(),
+            found: None,
             ahead: config.ahead,
         })
     }
@@ -142,7 +148,8 @@ impl<P: Packet + Send> UplinkQueue<P> {
     /// The modem shows its state. Without a rate that is known, nothing is held nor marked once the last one is too old.
     pub fn on_status(&mut self, now: Instant, status: &ModemStatus) {
         let waits = self.waits().packets > 0;
-        let Some(rate) = self.rate.on_status(status, waits) else {
+        self.found = self.rate.on_status(status, waits);
+        let Some(rate) = self.found else {
             return;
         };
         let unsplit = Unsplit {
@@ -187,6 +194,18 @@ impl<P: Packet + Send> UplinkQueue<P> {
             Mode::Mark(_) => None,
             Mode::Queue(holder) => holder.release(now, left),
         }
+    }
+
+    /// Takes all that waits: nothing is held any more.
+    pub fn empty(&mut self, now: Instant, left: &mut Left<P>) {
+        if let Mode::Queue(holder) = &mut self.mode {
+            holder.empty(now, left);
+        }
+    }
+
+    /// The rate of the radio as of the last status; none where it is not known.
+    pub fn rate(&self) -> Option<BitRate> {
+        self.found
     }
 
     /// What waits here.

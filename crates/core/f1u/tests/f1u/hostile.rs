@@ -1,100 +1,14 @@
 //! What goes wrong on the wire: tunnels that are used again, ends that get lost, statuses that go back, numbers that wrap, and
 //! bytes of any kind.
 
-use crate::common::{CENTRAL, UNIT, at_ms, at_us, config, ip_packet, ue_address};
+use crate::common::{CENTRAL, UNIT, at_ms, at_us, config, ip_packet};
+use crate::hand::{Hand, waiting};
 use f1u::{EmulatedBearer, Monitor, Progress, SnLength};
-use gtpu::nru::{Cause, DeliveryStatus, DiscardBlock, Frame, Range, UserData};
+use gtpu::nru::{Cause, DiscardBlock, Frame, Range, UserData};
 use gtpu::outer::packet;
-use gtpu::session::{Container, Downlink};
-use gtpu::{Extension, Header, NR_RAN_CONTAINER, PDU_SESSION_CONTAINER, write};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use std::net::IpAddr;
-use units::{Bytes, Duration, Instant};
-
-/// A bearer that is written by hand.
-struct Hand {
-    monitor: Monitor,
-    length: SnLength,
-    downlink: u32,
-    uplink: u32,
-}
-
-impl Hand {
-    fn new(length: SnLength) -> Self {
-        Self {
-            monitor: Monitor::new(config(length)),
-            length,
-            downlink: 7,
-            uplink: 70,
-        }
-    }
-
-    fn frame(&mut self, now: Instant, frame: &Frame, payload: &[u8]) {
-        let content = frame.write();
-        let extension = Extension {
-            kind: NR_RAN_CONTAINER,
-            content: &content,
-        };
-        let (teid, from, to) = match frame {
-            Frame::UserData(_) => (self.downlink, CENTRAL, UNIT),
-            _ => (self.uplink, UNIT, CENTRAL),
-        };
-        let mut message = Vec::new();
-        write(&Header::g_pdu(teid, &[extension]), payload, &mut message).expect("a message");
-        let packet = packet(from, to, &message).expect("a packet");
-        self.monitor.on_packet(now, &packet);
-    }
-
-    /// A packet of 1,000 bytes with this number, for a UE.
-    fn data(&mut self, now: Instant, number: u64, ue: usize) {
-        let mut pdu = Vec::new();
-        gtpu::pdcp::write_header(self.length.sn(number), self.length, &mut pdu);
-        pdu.push(1);
-        pdu.extend(ip_packet(ue, 1_000));
-        let frame = Frame::UserData(UserData {
-            sequence: (number & 0xff_ffff) as u32,
-            ..UserData::default()
-        });
-        self.frame(now, &frame, &pdu);
-    }
-
-    fn status(&mut self, now: Instant, transmitted: u64) {
-        let sn = Some(self.length.sn(transmitted));
-        self.status_with(now, |status| {
-            (status.transmitted, status.delivered) = (sn, sn);
-        });
-    }
-
-    fn status_with(&mut self, now: Instant, of: impl FnOnce(&mut DeliveryStatus)) {
-        let mut status = DeliveryStatus {
-            desired_buffer: 1_000_000,
-            ..DeliveryStatus::default()
-        };
-        of(&mut status);
-        self.frame(now, &Frame::DeliveryStatus(status), &[]);
-    }
-
-    /// What waits by the last status: at its time, so that nothing has drained.
-    fn queue(&self, now: Instant) -> Option<u64> {
-        let (_, _, estimate) = self.monitor.estimates(now).next()?;
-        Some(estimate?.queue.get())
-    }
-
-    /// Sends 20 packets and has half of them transmitted, from this number on.
-    fn begin(&mut self, from: u64) {
-        for number in from..from + 20 {
-            self.data(at_ms(0), number, 0);
-        }
-        self.status(at_ms(10), from + 4);
-        self.status(at_ms(20), from + 9);
-    }
-}
-
-/// Of the first of so many packets half is taken to have gone.
-fn waiting(packets: u64) -> Option<u64> {
-    Some(packets * 1_000 - 500)
-}
+use units::{Bytes, Duration};
 
 #[test]
 fn numbers_wrap() {
@@ -171,38 +85,6 @@ fn a_bearer_whose_end_marker_was_lost_is_forgotten() {
     hand.monitor.report(at_ms(30_020));
     assert_eq!(hand.monitor.followed(), (0, 0));
     assert_eq!(hand.monitor.counts().idle, 1);
-}
-
-#[test]
-fn a_tunnel_that_is_used_again_is_another_ues() {
-    // by its packets, whatever their numbers; by its numbers, whatever is in the packets
-    for (ue, from) in [(1, 20), (0, 0)] {
-        let mut hand = Hand::new(SnLength::Bits18);
-        hand.begin(0);
-        for number in from..from + 10 {
-            hand.data(at_ms(25), number, ue);
-        }
-        let counts = hand.monitor.counts();
-        assert_eq!(counts.reused, 1, "{ue} {from}");
-        assert_eq!(
-            hand.monitor.followed(),
-            (1, 0),
-            "its statuses have to fit anew"
-        );
-        hand.status(at_ms(30), from + 4);
-        hand.status(at_ms(40), from + 6);
-        assert_eq!(
-            hand.queue(at_ms(40)),
-            waiting(3),
-            "what the other left is not in it"
-        );
-        let (_, ip, _) = hand
-            .monitor
-            .estimates(at_ms(40))
-            .next()
-            .expect("the bearer");
-        assert_eq!(ip, Some(ue_address(ue)));
-    }
 }
 
 #[test]
@@ -331,50 +213,6 @@ fn tunnels_are_distinguished_by_their_numbers() {
         .map(|(_, _, estimate)| estimate.expect("known").queue.get())
         .collect();
     assert_eq!(queues, [0, 1_000], "the second's");
-}
-
-#[test]
-fn a_ciphered_bearer_is_of_the_ue_whose_packets_came_from_the_core() {
-    let mut hand = Hand::new(SnLength::Bits18);
-    let core: IpAddr = [10, 2, 0, 9].into();
-    let qfi = Container::Downlink(Downlink {
-        qfi: 1,
-        ..Downlink::default()
-    });
-    let content = qfi.write();
-    let container = Extension {
-        kind: PDU_SESSION_CONTAINER,
-        content: &content,
-    };
-    for number in 0..40_u64 {
-        let now = at_ms(number);
-        // both UEs get full packets; other lengths are of one alone
-        for (ue, bytes) in [(0, 1_400), (1, 1_400), (0, 100 + number as usize)] {
-            let mut message = Vec::new();
-            let inside = ip_packet(ue, bytes);
-            write(&Header::g_pdu(5, &[container]), &inside, &mut message).expect("a message");
-            let packet = packet(core, CENTRAL, &message).expect("a packet");
-            hand.monitor.on_packet(now, &packet);
-        }
-        let address = |hand: &Hand| hand.monitor.estimates(now).next().and_then(|of| of.1);
-        for (step, bytes) in [1_400, 100 + number as usize].into_iter().enumerate() {
-            let sn = 2 * number + step as u64;
-            let mut pdu = Vec::new();
-            gtpu::pdcp::write_header(sn as u32, SnLength::Bits18, &mut pdu);
-            pdu.push(1);
-            // ciphered, and with an integrity code
-            pdu.extend(ip_packet(0, bytes).iter().map(|octet| octet ^ 0x5a));
-            pdu.extend([0x77; 4]);
-            let frame = Frame::UserData(UserData {
-                sequence: sn as u32,
-                ..UserData::default()
-            });
-            hand.frame(now, &frame, &pdu);
-        }
-        let is_known = number >= 7;
-        assert_eq!(address(&hand), is_known.then(|| ue_address(0)), "{number}");
-    }
-    assert_eq!(hand.monitor.counts().reused, 0);
 }
 
 #[test]

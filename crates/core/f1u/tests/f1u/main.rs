@@ -3,6 +3,8 @@
 
 mod cell;
 mod common;
+mod hand;
 mod hostile;
 mod reports;
 mod tshark;
+mod whose;

@@ -79,7 +79,7 @@ fn encoded(packet: &Packet) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Takes this end's own Changes out of a Response: they are repeated on the packets after it until they are confirmed.
+/// Takes this end's own Changes out of a Response: the first packet after the handshake has them.
 fn shorten(packet: &mut Packet) {
     if matches!(packet.kind, Kind::Response { .. }) {
         packet.options.list.retain(|option| match option {

@@ -36,13 +36,14 @@ pub(super) struct Numbers {
     gar: SeqNo,
     /// Sequence window of the peer's packets (the peer's feature).
     pub(super) remote_window: u64,
-    /// Sequence window of our own packets (our feature): how old an acknowledgement may be.
+    /// Sequence window of our own packets (our feature): how old an acknowledgement may be. Ours from the beginning, confirmed or
+    /// not: an acknowledgement that is refused could be the one with the Confirm.
     pub(super) local_window: u64,
 }
 
 impl Numbers {
-    /// Before the first packet, which will have the number `iss`.
-    pub(super) fn new(iss: SeqNo) -> Self {
+    /// Before the first packet, which will have the number `iss`; this end states `local_window`.
+    pub(super) fn new(iss: SeqNo, local_window: u64) -> Self {
         Self {
             iss,
             gss: iss.sub(1),
@@ -50,7 +51,7 @@ impl Numbers {
             gsr: SeqNo::default(),
             gar: iss.sub(1),
             remote_window: DEFAULT_WINDOW,
-            local_window: DEFAULT_WINDOW,
+            local_window,
         }
     }
 
@@ -167,7 +168,7 @@ mod tests {
 
     /// ISS 1000, 11 packets sent; the peer's first was 500, its last 510.
     fn numbers() -> Numbers {
-        let mut numbers = Numbers::new(SeqNo::new(1_000));
+        let mut numbers = Numbers::new(SeqNo::new(1_000), DEFAULT_WINDOW);
         (0..11).for_each(|_| {
             numbers.take();
         });

@@ -5,6 +5,7 @@ use super::identity::Opening;
 use super::latency::Outstanding;
 use super::mtu::{Limit, PathMtu};
 use super::numbers::Numbers;
+use super::receiving::MAX_SEQUENCE_WINDOW;
 use crate::PathId;
 use crate::ecn::{SCALABLE, SCALABLE_CCID, encapsulated};
 use crate::features::{Negotiation, Role, Side};
@@ -250,12 +251,14 @@ impl<P> Path<P> {
             ..SenderConfig::default()
         };
         let iss = SeqNo::new(rng.next_u64());
+        let features = requested_features(phase, &config, windows.sequence);
+        let stated = features.stated(Feature::SEQUENCE_WINDOW);
         Ok(Self {
             id,
             phase,
             ports,
-            numbers: Numbers::new(iss),
-            features: requested_features(phase, &config, windows.sequence),
+            numbers: Numbers::new(iss, stated.min(MAX_SEQUENCE_WINDOW)),
+            features,
             sender: Sender::new(controller, sender_config, rng),
             receiver: Receiver::new(ReceiverConfig {
                 short_ack_ratio: windows.short_ack_ratio,

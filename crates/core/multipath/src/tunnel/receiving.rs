@@ -17,7 +17,7 @@ use units::{Bytes, Duration, Ecn, Instant, Packets};
 
 /// The peer may have no larger sequence window than this, whatever it states: the smaller it is, the
 /// harder are packets to make up (RFC 4340 7.5.5).
-const MAX_SEQUENCE_WINDOW: u64 = 1 << 20;
+pub(super) const MAX_SEQUENCE_WINDOW: u64 = 1 << 20;
 /// A server removes a path that does not answer after so long: its client opens another, if it lives.
 const GIVE_UP: Duration = Duration::from_secs(120);
 /// A Sync is sent at most so often (RFC 4340 7.5.4 requires a limit).
@@ -312,6 +312,8 @@ impl<P: Payload> Tunnel<P> {
         let path = &mut self.paths[index];
         path.phase = Phase::Open;
         path.retry = None;
+        // a guarded server's Response has no Changes
+        path.features.repeat(now);
         let (id, priority) = (path.id, path.config.priority);
         self.inbox.add_peer_address(path.remote_address);
         // a peer that confirms nothing will not have this confirmed either
@@ -355,12 +357,8 @@ impl<P> Path<P> {
         self.allow_scalable(packet);
         self.features.on_packet(packet)?;
         self.note_ccids();
-        let window = |side| {
-            let window = self.features.value(side, Feature::SEQUENCE_WINDOW);
-            window.min(MAX_SEQUENCE_WINDOW)
-        };
-        self.numbers.local_window = window(Side::Local);
-        self.numbers.remote_window = window(Side::Remote);
+        let window = self.features.value(Side::Remote, Feature::SEQUENCE_WINDOW);
+        self.numbers.remote_window = window.min(MAX_SEQUENCE_WINDOW);
         self.must_ack |= self.features.has_confirms();
         Ok(())
     }

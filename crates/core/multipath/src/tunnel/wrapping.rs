@@ -34,8 +34,7 @@ fn set(tunnel: &mut Tunnel<Data>, before: u64) {
     tunnel.next_mp_seq = MpSeq::new(LAST - before);
     for path in &mut tunnel.paths {
         let window = path.numbers.local_window;
-        path.numbers = Numbers::new(SeqNo::new(LAST - before));
-        path.numbers.local_window = window;
+        path.numbers = Numbers::new(SeqNo::new(LAST - before), window);
         path.numbers.remote_window = window;
     }
 }
@@ -123,9 +122,8 @@ fn run(before: u64, loses: u64, is_compact: bool) -> [Vec<u64>; 2] {
                         .expect("joins");
                     let number = server.paths[1].numbers.greatest_received();
                     let path = &mut server.paths[1];
-                    path.numbers = Numbers::new(SeqNo::new(LAST - before));
+                    path.numbers = Numbers::new(SeqNo::new(LAST - before), 1 << 17);
                     path.numbers.begin(number.expect("the Request's"));
-                    path.numbers.local_window = 1 << 17;
                     path.numbers.remote_window = 1 << 17;
                 }
                 Some(server) if !is_lost(&out.packet) => {

@@ -1,7 +1,9 @@
 //! What a guarded server answers to packets of no connection, and who gets in while a flood of Requests lasts.
 
 use multipath::auth::{KeyType, PreSharedKey};
-use multipath::packet::{DccpOption, Kind, MpOption, Options, Packet, ResetCode, encode};
+use multipath::packet::{
+    DccpOption, FeatureOptionKind, Kind, MpOption, Options, Packet, ResetCode, encode,
+};
 use multipath::provision::Builtin;
 use multipath::server::{Flow, Server, ServerConfig, ServerTransmit};
 use multipath::tunnel::{Event, PathConfig, Transmit, TunnelConfig};
@@ -101,6 +103,43 @@ fn run(server: &mut Server<Data>, client: &mut Tunnel<Data>, from: Flow, from_ti
             }
         }
     }
+}
+
+/// The Response leaves the server's Changes out, to be no longer than the Request. They do not wait for the timer of one second:
+/// all is confirmed a round trip after the handshake.
+#[test]
+fn a_guarded_server_states_its_features_after_the_handshake() {
+    let mut server = server(PLAIN, Some(shared()));
+    let mut client = client(PLAIN, Some(shared()), 3);
+    let is_change = |option: &DccpOption| match option {
+        DccpOption::Feature(option) => option.kind == FeatureOptionKind::ChangeL,
+        _ => false,
+    };
+    let mut changes = [0; 2];
+    for millis in 0..10 {
+        let now = Instant::ZERO + Duration::from_millis(millis);
+        while let Some(out) = client.poll_transmit(now) {
+            server.receive(now, flow(1), &out.packet, out.payload, out.ecn);
+        }
+        for answer in answers(&mut server, now) {
+            let (packet, is_response) = (
+                &answer.packet,
+                matches!(answer.packet.kind, Kind::Response { .. }),
+            );
+            let count = packet.options.list.iter().filter(|o| is_change(o)).count();
+            changes[usize::from(!is_response)] += count;
+            client.receive(
+                now,
+                multipath::PathId(0),
+                packet,
+                answer.payload,
+                answer.ecn,
+            );
+        }
+    }
+    assert!(client.is_established());
+    assert_eq!(changes[0], 0, "in the Response");
+    assert!(changes[1] > 0, "after it");
 }
 
 /// Who knows a connection's number, and sends joins from anywhere: as above.

@@ -105,7 +105,7 @@ fn one_that_ends_passes_once_none_was_handed_over_for_a_while() {
 }
 
 /// A frame of a device that has this at its end.
-fn handed_over(device: &Device, end: &[u8]) -> Vec<u8> {
+pub(super) fn handed_over(device: &Device, end: &[u8]) -> Vec<u8> {
     let mut found = None;
     let mut buffer = vec![0; Device::MAX_READ_BYTES];
     testing::wait_until("a frame is handed over", || {

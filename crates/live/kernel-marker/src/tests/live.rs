@@ -45,27 +45,37 @@ impl Network {
         let limit = Some(HANG_LIMIT);
         sockopt::set_socket_timeout(&receiver, sockopt::Timeout::Recv, limit).expect("set");
         let sender = edge.enter(|| UdpSocket::bind("10.0.0.1:0").expect("a socket"));
-        // IPPROTO_IP, IP_TOS
-        socket_options::set_int(&sender, 0, 1, ECT_1.into()).expect("set");
-        Self {
+        let network = Self {
             edge,
             ue,
             sender,
             receiver,
-        }
+        };
+        network.set_ecn(ECT_1);
+        network
+    }
+
+    /// What is sent from now on has this ECN field.
+    pub(super) fn set_ecn(&self, ecn: u8) {
+        // IPPROTO_IP, IP_TOS
+        socket_options::set_int(&self.sender, 0, 1, ecn.into()).expect("set");
+    }
+
+    /// Sends a datagram to a port of the UE.
+    pub(super) fn send_to(&self, port: u16, payload: &[u8]) {
+        let sent = self.sender.send_to(payload, (ue(), port));
+        assert_eq!(sent.expect("sent"), payload.len());
     }
 
     /// A datagram to a port of the UE as it arrives, with its IPv4 header.
     pub(super) fn sent(&self, port: u16, payload: &[u8]) -> Vec<u8> {
-        let sent = self.sender.send_to(payload, (ue(), port));
-        assert_eq!(sent.expect("sent"), payload.len());
+        self.send_to(port, payload);
         self.next(28 + payload.len())
     }
 
     /// The same without waiting for it.
     pub(super) fn send(&self, payload: &[u8]) {
-        let sent = self.sender.send_to(payload, (ue(), PORT));
-        assert_eq!(sent.expect("sent"), payload.len());
+        self.send_to(PORT, payload);
     }
 
     /// The next packet of this size that arrives.

@@ -1,6 +1,8 @@
 //! The program as a whole, run by the kernel on packets that are made up here.
 
+mod combinations;
 mod disciplines;
+mod diversion;
 mod frames;
 mod holds;
 mod live;

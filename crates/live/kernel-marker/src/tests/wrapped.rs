@@ -6,14 +6,18 @@ use super::{CE, ECT_1};
 pub(super) const GTPU: u16 = 2152;
 pub(super) const VXLAN: u16 = 4789;
 /// What follows the first eight octets of a G-PDU, and its flags: nothing; a sequence number; the PDU session container (QFI 1;
-/// with paging policy and padding; with a sending time); another before it.
-pub(super) const OPTIONS: [(u8, &str); 6] = [
+/// with paging policy and padding; with a sending time); another before it; NR-U's container (a status, on X2 and Xn); an N-PDU
+/// number; all flags, with three containers.
+pub(super) const OPTIONS: [(u8, &str); 9] = [
     (0x30, ""),
     (0x32, "00010000"),
     (0x34, "0000008501000100"),
     (0x34, "000000850200ff8000000000"),
     (0x34, "00000085040c9820ffeeddccbbaa998899660100"),
     (0x36, "000100c00100018501000100"),
+    (0x34, "00000084041c00000186a0000123000125000000"),
+    (0x31, "00000700"),
+    (0x37, "0001078402000011223300c00100018501000100"),
 ];
 
 pub(super) fn bytes(hex: &str) -> Vec<u8> {

@@ -7,7 +7,7 @@ use super::Feed;
 use crate::Fault;
 use crate::clock;
 use crate::hub::Hub;
-use f1u::{Config, Counts, Monitor};
+use f1u::{Config, Counts, Monitor, TunnelCounts};
 use gtpu::pcap;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -133,6 +133,7 @@ pub(super) async fn play(path: &Path, config: &Config, feed: &mut Feed) -> Resul
 struct Observer {
     monitor: Monitor,
     counted: Counts,
+    counted_tunnels: TunnelCounts,
     name: String,
     hub: Arc<Hub>,
     reports: u64,
@@ -143,6 +144,7 @@ impl Observer {
         Self {
             monitor: Monitor::new(config.clone()),
             counted: Counts::default(),
+            counted_tunnels: TunnelCounts::default(),
             name: feed.name.clone(),
             hub: Arc::clone(&feed.hub),
             reports: 0,
@@ -166,6 +168,8 @@ impl Observer {
     fn count(&mut self) {
         let counts = self.monitor.counts();
         let before = std::mem::replace(&mut self.counted, counts);
+        let (_, tunnels) = self.monitor.tunnels();
+        let tunnels_before = std::mem::replace(&mut self.counted_tunnels, tunnels);
         let metrics = self.hub.metrics();
         let source = ("source", self.name.as_str());
         let messages = counts.messages - before.messages;
@@ -180,6 +184,8 @@ impl Observer {
             ("reused", counts.reused - before.reused),
             ("idle", counts.idle - before.idle),
             ("too-many", counts.too_many - before.too_many),
+            ("renamed", tunnels.changed - tunnels_before.changed),
+            ("evicted", tunnels.evicted - tunnels_before.evicted),
         ] {
             let labels = [source, ("kind", kind)];
             metrics.add("brimful_rnis_problems_total", &labels, count);
@@ -194,6 +200,8 @@ impl Observer {
             let labels = [source, ("state", state)];
             metrics.set("brimful_rnis_f1u_bearers", &labels, bearers as f64);
         }
+        let (tunnels, _) = self.monitor.tunnels();
+        metrics.set("brimful_rnis_gtpu_tunnels", &[source], tunnels as f64);
         let sojourns = self.monitor.estimates(now);
         let sojourns = sojourns.filter_map(|(_, _, estimate)| estimate?.sojourn);
         let (sum, count) = sojourns.fold((0.0, 0_u32), |(sum, count), sojourn| {

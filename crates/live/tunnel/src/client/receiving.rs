@@ -4,6 +4,7 @@ use super::{Client, LivePath, LivePaths};
 use crate::inner::Inner;
 use crate::link::{Arrived, Way, read_form, receive_datagrams};
 use crate::sealing::{Refusals, is_mismatch, open_frame};
+use daemon::clock::now as monotonic_now;
 use multipath::client::ClientPathId;
 use multipath::packet::Form;
 use secrecy::{Input, Refused};
@@ -31,6 +32,8 @@ impl Client {
                     receive_datagrams(&socket, is_sealed, arena, incoming, |_, _, data| {
                         Some((0, open(now, path, refusals, data)?))
                     });
+                // all has come by now: a round trip is not measured too short
+                let now = monotonic_now();
                 for got in incoming.drain(..) {
                     *unreadable += u64::from(!take(now, core, id, got.arrived));
                 }

@@ -9,6 +9,7 @@ use crate::link::{Arrived, Link, Way, receive_datagrams};
 use crate::poller::{Poller, Token};
 use crate::sealing::{Refusals, is_init, is_plain_request, mismatch_answer};
 use crate::udp::UdpSocket;
+use daemon::clock::now as monotonic_now;
 use keys::System;
 use multipath::PathId;
 use multipath::packet::{Form, Packet};
@@ -119,6 +120,8 @@ impl Server {
             // what ICMP reports of one peer is no fault of the socket
             Err(error) => tracing::debug!(%error, "receiving"),
         }
+        // all has come by now: a round trip is not measured too short
+        let now = monotonic_now();
         let mut incoming = std::mem::take(&mut self.incoming);
         for got in incoming.drain(..) {
             let flow = Flow {

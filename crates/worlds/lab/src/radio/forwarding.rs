@@ -9,11 +9,11 @@ use crate::traffic::EndStates;
 use crate::{Error, names};
 use network::measure::{Bottleneck, SeriesSet, Totals};
 use network::{Access, CellRoute, LinkId, Radio, Topology, first_rtt, path_delay};
-use ran::Direction;
+use ran::{Direction, UeIndex};
 use rnis::RadioReport;
 use scenario::{Experiment, LinkResult, RunResult};
 use std::net::IpAddr;
-use units::{Duration, Instant, Streams};
+use units::{Bytes, Duration, Instant, Streams};
 
 /// The network.
 pub(crate) struct Network {
@@ -275,6 +275,12 @@ impl Network {
         self.latest = self.latest.max(now);
         let radio = self.topology.radio();
         radio.map_or_else(Vec::new, |mut radio| radio.reports(now))
+    }
+
+    /// What the modem of a UE shows: bytes that it has sent, and those that wait in it; a wire has none.
+    pub(crate) fn modem(&mut self, ue: usize) -> Option<(Bytes, Bytes)> {
+        let radio = self.topology.radio()?;
+        Some(radio.modem(UeIndex(ue)))
     }
 
     /// A flow's part of a step of the time series, with what is known of its ends.

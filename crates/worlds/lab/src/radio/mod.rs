@@ -24,6 +24,7 @@ use crate::reports::ReportSink;
 use crate::topology::Devices;
 use crate::traffic::SenderStates;
 use crate::tun::Tun;
+use crate::uplink::Modems;
 use crate::{Error, sys};
 use rustix::event::epoll;
 use rustix::io::Errno;
@@ -111,6 +112,8 @@ pub(crate) struct Radio {
     pub(crate) events: Receiver<(usize, Event)>,
     /// Where radio reports go.
     pub(crate) reports: Vec<ReportSink>,
+    /// Modems that daemons above them are shown.
+    pub(crate) modems: Modems,
     /// What the senders' kernels report, for the time series.
     pub(crate) senders: Arc<SenderStates>,
     /// Set by the lab's user to end it.
@@ -289,6 +292,8 @@ impl Radio {
             }
             turn.report_at = next_after(turn.report_at, self.plan.report_period, now);
         }
+        let network = &mut self.network;
+        self.modems.show(now, self.clock, |ue| network.modem(ue));
         if turn.sample_at <= now {
             self.sample(turn.sample_at);
             turn.sample_at = next_after(turn.sample_at, self.plan.sample_interval, now);
@@ -310,7 +315,8 @@ impl Radio {
     /// Sleeps until something is due or a packet comes, but for a breath at least.
     fn sleep(&mut self, began: Instant, poll: &OwnedFd, turn: &mut Turn) -> Result<(), Error> {
         let in_cell = self.network.next_in_cell().map(batched);
-        let due = [self.network.next_on_wires(), in_cell]
+        let shown_at = self.modems.next_deadline();
+        let due = [self.network.next_on_wires(), in_cell, shown_at]
             .into_iter()
             .flatten()
             .chain([

@@ -233,7 +233,7 @@ impl<P: Packet + Send> Cells<P> {
     }
 
     /// What the modem of a UE shows: bytes that it has sent, and those that wait, whatever cell they are for.
-    fn modem(&self, ue: UeIndex) -> (Bytes, Bytes) {
+    pub(crate) fn modem(&self, ue: UeIndex) -> (Bytes, Bytes) {
         let cells = self.cells.iter().map(|cell| cell.access.modem(ue));
         let (sent, queue) = cells.fold((Bytes::ZERO, Bytes::ZERO), |all, it| {
             (all.0 + it.0, all.1 + it.1)

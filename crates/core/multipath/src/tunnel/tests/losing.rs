@@ -1,6 +1,7 @@
 //! What is lost on the way, or with a path.
 
 use super::*;
+use crate::packet::{DccpOption, Feature, FeatureOptionKind};
 
 /// The first path dies: the other carries on, and it is used again once it answers.
 #[test]
@@ -22,6 +23,36 @@ fn a_path_that_dies_is_left_and_used_again_when_it_answers() {
     pair.run(Duration::from_secs(1), 100);
     let mbps = pair.delivered_mbps(since, Duration::from_secs(1));
     assert!((80.0..=94.0).contains(&mbps), "{mbps}");
+}
+
+/// Where the Confirm of the Sequence Window never arrives, acknowledgements of what was sent more than the first window of 100
+/// packets ago count all the same.
+#[test]
+fn acknowledgements_count_before_the_sequence_window_is_confirmed() {
+    let confirms_window = |option: &DccpOption| match option {
+        DccpOption::Feature(option) => {
+            option.kind == FeatureOptionKind::ConfirmR && option.feature == Feature::SEQUENCE_WINDOW
+        }
+        _ => false,
+    };
+    let mut pair = Pair::new("cpf", TunnelConfig::default(), controller("bbr"));
+    pair.down[0].delay = Duration::from_millis(60);
+    pair.open(0);
+    let mut confirms = 0;
+    for _ in 0..40_000 {
+        for (_, transmit) in &mut pair.up[0].in_transit {
+            let options = &mut transmit.packet.options.list;
+            let before = options.len();
+            options.retain(|option| !confirms_window(option));
+            confirms += before - options.len();
+        }
+        pair.now += Duration::from_micros(50);
+        pair.step(200);
+    }
+    assert!(confirms > 1, "the Change is repeated");
+    let path = &pair.server.as_ref().expect("accepted").paths[0];
+    assert_eq!(path.counters.invalid, Packets::ZERO);
+    assert!(pair.delivered.len() > 4_000, "{}", pair.delivered.len());
 }
 
 /// The deadline covers detection and another crossing: with it nothing is missing, without it what

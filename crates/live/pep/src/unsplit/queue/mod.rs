@@ -11,7 +11,6 @@
 //! the thread does not state for 100 ms (`max-age`) that it takes them, packets pass in the kernel.
 
 mod counts;
-mod frame;
 mod inbox;
 mod place;
 mod ues;
@@ -107,7 +106,7 @@ impl Queue {
     }
 
     pub(super) fn status(&self) -> QueueStatus {
-        QueueStatus::new(refused, &self.counts)
+        QueueStatus::new(tun::refused, &self.counts)
     }
 }
 
@@ -119,16 +118,4 @@ impl Drop for Queue {
             let _ = thread.join();
         }
     }
-}
-
-/// Packets that a device did not take, for as many waited there as may: of this thread's network namespace.
-fn refused(device: &str) -> u64 {
-    let all = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
-    let of = all.lines().find_map(|line| {
-        let (name, numbers) = line.split_once(':')?;
-        (name.trim() == device).then_some(numbers)
-    });
-    // eight of receiving, then bytes, packets, errors, drops
-    let dropped = of.and_then(|numbers| numbers.split_whitespace().nth(11)?.parse().ok());
-    dropped.unwrap_or(0)
 }

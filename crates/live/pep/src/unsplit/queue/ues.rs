@@ -8,9 +8,9 @@
 //! have left by then, so that none is overtaken.
 
 use super::counts::Counts;
-use super::frame::{Charge, Frame, Memory};
 use super::inbox::Radio;
 use edge::marker::{Holder, Switch, two_slots};
+use frames::{Charge, Frame, Memory};
 use kernel_marker::{Hold, Marker};
 use std::collections::BTreeMap;
 use std::net::IpAddr;

@@ -2,12 +2,12 @@
 
 use super::Settings;
 use super::counts::{Counts, Reason};
-use super::frame::{Frame, Headers, Memory};
 use super::inbox::Inbox;
 use super::place::Place;
 use super::ues::{Context, Ues};
 use daemon::clock;
 use edge::marker::{Holder, Left};
+use frames::{ETHERNET, Frame, Headers, Memory};
 use kernel_marker::Way;
 use std::collections::VecDeque;
 use std::collections::hash_map::RandomState;
@@ -76,7 +76,7 @@ impl Worker {
             outbox: VecDeque::new(),
             memory: Memory::default(),
             hash,
-            buffer: vec![0; Device::MAX_READ_BYTES + super::frame::ETHERNET + 8].into(),
+            buffer: vec![0; Device::MAX_READ_BYTES + ETHERNET + 8].into(),
             touched: Vec::new(),
             is_read: true,
             opens_at: None,

@@ -1,4 +1,4 @@
-//! Frames that wait: what is looked at of them, and how they are marked.
+//! What is looked at of a frame, and how it is marked.
 
 use queue::{Ecn, Packet};
 use std::hash::BuildHasher;
@@ -11,7 +11,7 @@ use units::Bytes;
 /// Memory that a frame takes beside its bytes.
 const OVERHEAD: u64 = 256;
 /// Bytes of an Ethernet header; its EtherType is the last two.
-pub(super) const ETHERNET: usize = 14;
+pub const ETHERNET: usize = 14;
 /// EtherTypes: VLAN tags, at most two of which are followed, and IP.
 const TAGS: [u16; 2] = [0x8100, 0x88a8];
 const IPV4: u16 = 0x0800;
@@ -21,19 +21,19 @@ const ICMPV6: u8 = 58;
 
 /// What is looked at of a frame: a [`VnetHeader`], a link header if there is one, and an IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Headers {
+pub struct Headers {
     /// Where it goes.
-    pub(super) ue: IpAddr,
+    pub ue: IpAddr,
     /// EtherType of the frame.
-    pub(super) protocol: u16,
+    pub protocol: u16,
     /// Bytes of the link header.
-    pub(super) link: usize,
+    pub link: usize,
     /// IP bytes on the wire, those of each segment with its headers.
-    pub(super) wire: u64,
+    pub wire: u64,
     /// Segments that it is on the wire.
-    pub(super) segments: u64,
+    pub segments: u64,
     /// Of neighbour discovery (RFC 4861): without it nothing of the UE could be sent.
-    pub(super) is_discovery: bool,
+    pub is_discovery: bool,
     flow: u64,
     ecn: Ecn,
 }
@@ -72,7 +72,7 @@ fn is_discovery(ip: &[u8], kind: u8) -> bool {
 
 impl Headers {
     /// Of a frame; none if it is not of IP, or not whole. `hash`: of flows.
-    pub(super) fn of(frame: &[u8], is_ethernet: bool, hash: &impl BuildHasher) -> Option<Self> {
+    pub fn of(frame: &[u8], is_ethernet: bool, hash: &impl BuildHasher) -> Option<Self> {
         let (header, data) = frame.split_first_chunk()?;
         let header = VnetHeader::read(header);
         let (protocol, link) = link_of(data, is_ethernet)?;
@@ -128,20 +128,20 @@ impl Headers {
 
 /// Memory of what waits, in all.
 #[derive(Debug, Default)]
-pub(super) struct Memory {
+pub struct Memory {
     used: Arc<AtomicU64>,
 }
 
 /// A part of it, until this is dropped.
 #[derive(Debug)]
-pub(super) struct Charge {
+pub struct Charge {
     used: Arc<AtomicU64>,
     bytes: u64,
 }
 
 impl Memory {
-    /// So much, if no more than `most` is used then.
-    pub(super) fn charge(&self, bytes: u64, most: Bytes) -> Option<Charge> {
+    /// So many bytes, if no more than `most` is used then.
+    pub fn charge(&self, bytes: u64, most: Bytes) -> Option<Charge> {
         // one thread takes, so that it cannot be exceeded meanwhile
         if self.used() + bytes > most.get() {
             return None;
@@ -151,7 +151,8 @@ impl Memory {
         Some(Charge { used, bytes })
     }
 
-    pub(super) fn used(&self) -> u64 {
+    /// Bytes that are taken.
+    pub fn used(&self) -> u64 {
         self.used.load(Relaxed)
     }
 }
@@ -164,21 +165,19 @@ impl Drop for Charge {
 
 /// A frame that waits.
 #[derive(Debug)]
-pub(super) struct Frame {
-    pub(super) bytes: Vec<u8>,
-    pub(super) headers: Headers,
-    pub(super) is_marked: bool,
+pub struct Frame {
+    /// Its [`VnetHeader`], its link header, its packet.
+    pub bytes: Vec<u8>,
+    /// What is looked at of it.
+    pub headers: Headers,
+    /// It was marked here.
+    pub is_marked: bool,
     _charge: Charge,
 }
 
 impl Frame {
     /// None if there is no room in the memory for it.
-    pub(super) fn new(
-        bytes: Vec<u8>,
-        headers: Headers,
-        memory: &Memory,
-        most: Bytes,
-    ) -> Option<Self> {
+    pub fn new(bytes: Vec<u8>, headers: Headers, memory: &Memory, most: Bytes) -> Option<Self> {
         let charge = memory.charge(bytes.capacity() as u64 + OVERHEAD, most)?;
         Some(Self {
             bytes,
@@ -202,8 +201,12 @@ impl Packet for Frame {
         self.headers.ecn
     }
 
-    /// CE, with IPv4's checksum (RFC 1624, equation 3). TCP's and UDP's do not cover the field.
+    /// CE, with IPv4's checksum (RFC 1624, equation 3). TCP's and UDP's do not cover the field. One that is not ECN-capable
+    /// stays as it is.
     fn mark(&mut self) {
+        if self.headers.ecn == Ecn::NotEct {
+            return;
+        }
         self.headers.ecn = Ecn::Ce;
         self.is_marked = true;
         let Some(ip) = self.bytes.get_mut(VnetHeader::BYTES + self.headers.link..) else {
@@ -359,7 +362,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_mark_keeps_ipv4s_checksum_right(ecn in 0u8..4, id: u16, ttl: u8) {
+        fn a_mark_keeps_ipv4s_checksum_right(ecn in 1u8..4, id: u16, ttl: u8) {
             let mut ip = ipv4(ecn, 20);
             ip[4..6].copy_from_slice(&id.to_be_bytes());
             ip[8] = ttl;
@@ -374,6 +377,16 @@ mod tests {
             let mut marked = frame(framed(VnetHeader::default(), 0, &ipv6(ecn, 20)));
             marked.mark();
             prop_assert_eq!(marked.bytes[VnetHeader::BYTES + 15], 0x30);
+        }
+
+        #[test]
+        fn what_is_not_ecn_capable_is_never_marked(payload in 0usize..100, is_ipv6: bool) {
+            let ip = if is_ipv6 { ipv6(0, payload) } else { ipv4(0, payload) };
+            let bytes = framed(VnetHeader::default(), 0, &ip);
+            let mut same = frame(bytes.clone());
+            same.mark();
+            prop_assert_eq!(same.bytes, bytes);
+            prop_assert!(!same.is_marked);
         }
 
         #[test]

@@ -1,0 +1,267 @@
+//! The thread that holds packets: it moves them, and decides nothing: [`edge::uplink`] does.
+
+use crate::counts::{Counts, Drop};
+use crate::inbox::Inbox;
+use crate::place::Place;
+use daemon::clock;
+use edge::ConfigError;
+use edge::marker::Left;
+use edge::uplink::{UplinkConfig, UplinkMode, UplinkQueue};
+use frames::{ETHERNET, Frame, Headers, Memory};
+use std::collections::VecDeque;
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use tun::{Device, cut};
+use units::{Bytes, Duration, Instant, Streams};
+
+/// Frames that are read before others have their turn.
+const MAX_BATCH: usize = 256;
+/// A super-packet that takes the radio longer than this is cut.
+const MAX_PIECE: Duration = Duration::from_millis(1);
+/// The kernel is told so often that the thread is there.
+const ANNOUNCE_INTERVAL: Duration = Duration::from_millis(100);
+/// Between looks at the interface and the device.
+const PLACE_INTERVAL: Duration = Duration::from_secs(1);
+/// At the end: how long the device must have been quiet, and how often it is looked at for that.
+const QUIET: Duration = Duration::from_millis(5);
+const MAX_ROUNDS: usize = 100;
+
+/// What the thread has.
+pub(crate) struct Worker {
+    place: Place,
+    inbox: Arc<Inbox>,
+    counts: Arc<Counts>,
+    mode: UplinkMode,
+    queue: UplinkQueue<Frame>,
+    left: Left<Frame>,
+    /// On its way to the interface, in order.
+    outbox: VecDeque<Frame>,
+    memory: Memory,
+    memory_limit: Bytes,
+    hash: RandomState,
+    buffer: Box<[u8]>,
+    /// Nothing is left in the device.
+    is_read: bool,
+    opens_at: Option<Instant>,
+    announce_at: Instant,
+    place_at: Instant,
+}
+
+impl Worker {
+    /// # Errors
+    /// A configuration that cannot be.
+    pub(crate) fn new(
+        place: Place,
+        inbox: Arc<Inbox>,
+        counts: Arc<Counts>,
+        config: &UplinkConfig,
+        memory_limit: Bytes,
+    ) -> Result<Self, ConfigError> {
+        let hash = RandomState::new();
+        // which flows share a queue is not to be foreseen
+        let rng = Streams::new(hash.build_hasher().finish()).stream("uplink-queue");
+        Ok(Self {
+            place,
+            inbox,
+            counts,
+            mode: config.mode,
+            queue: UplinkQueue::new(config, rng)?,
+            left: Left::default(),
+            outbox: VecDeque::new(),
+            memory: Memory::default(),
+            memory_limit,
+            hash,
+            buffer: vec![0; Device::MAX_READ_BYTES + ETHERNET + 8].into(),
+            is_read: true,
+            opens_at: None,
+            announce_at: Instant::ZERO,
+            place_at: Instant::ZERO,
+        })
+    }
+
+    /// Holds packets until it is to stop; then lets all go.
+    pub(crate) fn run(mut self) {
+        loop {
+            self.look(clock::now());
+            let now = clock::now();
+            let until = self.announce_at.min(self.place_at);
+            let until = self.opens_at.map_or(until, |at| at.min(until));
+            let time = match self.is_read {
+                true => until.saturating_since(now),
+                false => Duration::ZERO,
+            };
+            self.place.wait(&*self.inbox, !self.outbox.is_empty(), time);
+            let now = clock::now();
+            if self.take_letters(now) {
+                break;
+            }
+            self.read(now);
+            self.release(now);
+            self.show();
+        }
+        self.finish();
+    }
+
+    /// True if it is to stop.
+    fn take_letters(&mut self, now: Instant) -> bool {
+        let letters = self.inbox.take();
+        for status in &letters.statuses {
+            self.queue.on_status(now, status);
+        }
+        if !letters.statuses.is_empty() {
+            self.counts.set_rate(self.queue.rate());
+        }
+        letters.stops
+    }
+
+    /// Takes frames from the device into the queue.
+    fn read(&mut self, now: Instant) {
+        self.is_read = false;
+        for _ in 0..MAX_BATCH {
+            let Some(length) = self.place.read(&mut self.buffer) else {
+                self.is_read = true;
+                return;
+            };
+            self.take(now, length);
+        }
+    }
+
+    /// Takes a frame, which is in the buffer, into the queue.
+    fn take(&mut self, now: Instant, length: usize) {
+        let frame = &self.buffer[..length];
+        let is_ethernet = self.place.is_ethernet;
+        let Some(headers) = Headers::of(frame, is_ethernet, &self.hash) else {
+            return self.counts.count_drop(Drop::Malformed, 1);
+        };
+        let mut pieces = Vec::new();
+        if let Some(segments) = self.segments_at_once(&headers)
+            && cut(frame, headers.link, segments, &mut |piece| {
+                pieces.push(piece);
+            })
+        {
+            self.counts.cut.fetch_add(1, Relaxed);
+        } else {
+            pieces.push(frame.to_vec());
+        }
+        for bytes in pieces {
+            let headers = Headers::of(&bytes, is_ethernet, &self.hash);
+            let most = self.memory_limit;
+            let frame = headers.and_then(|of| Frame::new(bytes, of, &self.memory, most));
+            match frame {
+                None => self.counts.count_drop(Drop::Memory, 1),
+                // without it nothing of the interface could be sent
+                Some(frame) if frame.headers.is_discovery => self.outbox.push_back(frame),
+                Some(frame) => {
+                    self.opens_at = self.queue.send(now, frame, &mut self.left);
+                }
+            }
+        }
+    }
+
+    /// How many segments of a super-packet are one packet here; none if all are. Each has a mark of its own.
+    fn segments_at_once(&self, headers: &Headers) -> Option<usize> {
+        let rate = self.queue.rate()?;
+        if headers.segments < 2 {
+            return None;
+        }
+        let most = match self.mode {
+            UplinkMode::Mark => 1,
+            UplinkMode::Queue => {
+                let segment = (headers.wire / headers.segments).max(1);
+                (rate.bytes_in(MAX_PIECE).get() / segment).max(1)
+            }
+        };
+        (most < headers.segments).then_some(most as usize)
+    }
+
+    /// Lets packets go on as far as the window is open.
+    fn release(&mut self, now: Instant) {
+        self.opens_at = self.queue.release(now, &mut self.left);
+        self.pass();
+    }
+
+    /// Counts what has left the queue, and sends what goes on.
+    fn pass(&mut self) {
+        let overflowed = std::mem::take(&mut self.left.overflowed);
+        let dropped = self.left.dropped.drain(..).count();
+        self.counts.count_drop(Drop::Limit, overflowed);
+        let by_law = dropped.saturating_sub(overflowed);
+        self.counts.count_drop(Drop::Law, by_law);
+        self.outbox.extend(self.left.passed.drain(..));
+        while let Some(frame) = self.outbox.front() {
+            let headers = &frame.headers;
+            let Some(sent) = self.place.send(headers.protocol, &frame.bytes) else {
+                return;
+            };
+            match sent {
+                Ok(()) => {
+                    self.counts.passed.fetch_add(headers.segments, Relaxed);
+                    if frame.is_marked {
+                        self.counts.marked.fetch_add(headers.segments, Relaxed);
+                    }
+                }
+                Err(error) => {
+                    tracing::debug!(%error, "a packet could not be sent");
+                    self.counts.count_drop(Drop::Interface, 1);
+                }
+            }
+            self.outbox.pop_front();
+        }
+    }
+
+    fn look(&mut self, now: Instant) {
+        if now >= self.place_at {
+            self.place_at = now + PLACE_INTERVAL;
+            self.place.refresh(&self.counts);
+            self.announce_at = now;
+        }
+        if now >= self.announce_at {
+            self.announce_at = now + ANNOUNCE_INTERVAL;
+            if let Err(error) = self.place.announce(now, true) {
+                self.counts.set_error(Some(error.to_string()));
+            }
+        }
+    }
+
+    fn show(&self) {
+        let (waits, counts) = (self.queue.waits(), &self.counts);
+        counts.waiting_packets.store(waits.packets as u64, Relaxed);
+        counts.waiting_bytes.store(waits.bytes.get(), Relaxed);
+        counts.memory.store(self.memory.used(), Relaxed);
+    }
+
+    /// Packets pass from now on; what waits goes on at once, before those that come.
+    fn finish(mut self) {
+        if let Err(error) = self.place.announce(clock::now(), false) {
+            tracing::debug!(%error, "packets are handed over for a while yet");
+        }
+        for _ in 0..MAX_ROUNDS {
+            let now = clock::now();
+            self.read(now);
+            self.queue.empty(now, &mut self.left);
+            self.pass();
+            if self.is_read && self.outbox.is_empty() && self.is_quiet() {
+                break;
+            }
+            if !self.outbox.is_empty() {
+                self.place.wait(&*self.inbox, true, QUIET);
+            }
+        }
+        self.counts.count_drop(Drop::Interface, self.outbox.len());
+        self.outbox.clear();
+        self.show();
+    }
+
+    /// Nothing comes for a while: what a processor was handing over has come.
+    fn is_quiet(&mut self) -> bool {
+        self.place.wait(&*self.inbox, false, QUIET);
+        self.inbox.take();
+        let Some(length) = self.place.read(&mut self.buffer) else {
+            return true;
+        };
+        self.take(clock::now(), length);
+        false
+    }
+}
