@@ -7,6 +7,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use multipath::packet::{AddressId, Packet, decode};
+use multipath::parity::Fec;
 use multipath::provision::Builtin;
 use multipath::scheduler;
 use multipath::server::{Flow, Server, ServerConfig};
@@ -33,7 +34,21 @@ impl Payload for Data {
     fn ecn(&self) -> Ecn {
         Ecn::Ect0
     }
+    fn parity(_of: &[Self]) -> Option<Self> {
+        Some(Self)
+    }
+    fn rebuilt(&self, _others: &[Self]) -> Option<Self> {
+        Some(Self)
+    }
     fn mark(&mut self) {}
+}
+
+/// Both ends rebuild packets from parities.
+fn config() -> TunnelConfig {
+    TunnelConfig {
+        fec: Fec::Auto,
+        ..TunnelConfig::default()
+    }
 }
 
 struct Net {
@@ -62,7 +77,7 @@ fn path(address: u8) -> PathConfig {
 impl Net {
     fn new() -> Self {
         let build = scheduler::build("rr").expect("known");
-        let mut client = Tunnel::client(TunnelConfig::default(), build, None, 1);
+        let mut client = Tunnel::client(config(), build, None, 1);
         for address in 0..2 {
             let ports = (1_000 + u16::from(address), 6_511);
             client
@@ -70,7 +85,7 @@ impl Net {
                 .expect("opens");
         }
         let config = ServerConfig {
-            tunnel: TunnelConfig::default(),
+            tunnel: config(),
             path: path(0),
             shared: Vec::new(),
             connections: CONNECTIONS,

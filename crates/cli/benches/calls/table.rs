@@ -65,7 +65,8 @@ impl Rows {
         for (index, (title, _)) in COLUMNS.iter().enumerate() {
             text += &format!(" {title} |");
             if index < DELAYS {
-                text += " beyond |";
+                let name = title.split(',').next().unwrap_or(title);
+                text += &format!(" {name} beyond |");
             }
         }
         text += "\n| --- | --- |";

@@ -17,6 +17,7 @@
 //! | [`join`] | joining a path; handshakes that are not finished | RFC 9897 section 3.3 |
 //! | [`mtu`] | how large packets on a path may be | RFC 8899 |
 //! | [`packet`] | DCCP packets and options as values, and as bytes | RFC 4340, RFC 9897 |
+//! | [`parity`] | forward error correction of latency-sensitive packets | ours |
 //! | [`path`] | congestion control, loss detection and acknowledgements of a path | RFC 4340 11, RFC 4341 |
 //! | [`provision`] | what new connections are made with | |
 //! | [`reorder`] | putting packets in order again | Pieska et al. 2024 |
@@ -41,6 +42,7 @@ pub mod features;
 pub mod join;
 pub mod mtu;
 pub mod packet;
+pub mod parity;
 pub mod path;
 pub mod provision;
 pub mod reorder;
@@ -75,6 +77,15 @@ pub trait Payload: Clone {
     /// travel as one.
     fn follows(&self) -> bool {
         false
+    }
+    /// The parity of these, from which [`Self::rebuilt`] makes any one of them that is missing ([`parity::parity`] of their
+    /// bytes); none unless payloads have one.
+    fn parity(_of: &[Self]) -> Option<Self> {
+        None
+    }
+    /// Of a parity: the packet that is missing beside these others; none if they are not of one group.
+    fn rebuilt(&self, _others: &[Self]) -> Option<Self> {
+        None
     }
     /// Sets congestion experienced in its IP header; called only for packets that are ECT(0) or ECT(1).
     fn mark(&mut self);

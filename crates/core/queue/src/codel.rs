@@ -366,6 +366,11 @@ impl<P: Packet> CoDel<P> {
         self.packets.front()
     }
 
+    /// The packet that has waited longest, whatever CoDel would make of it.
+    pub(crate) fn take_front(&mut self) -> Option<Dequeued<P>> {
+        self.packets.pop()
+    }
+
     /// How much is waiting.
     #[inline]
     pub fn occupancy(&self) -> Occupancy {

@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod backpressure;
+mod bounded_codel;
 mod capacity;
 mod classes;
 mod codel;
@@ -43,6 +44,7 @@ pub use backpressure::{
     Backpressure, BackpressureConfig, Drql, DrqlConfig, DynRlc, DynRlcConfig, FiveGBdp,
     FiveGBdpConfig, Usp, UspAmount, UspConfig, UspPeriod,
 };
+pub use bounded_codel::{BoundedCoDel, BoundedCoDelConfig};
 pub use capacity::Capacity;
 pub use classes::{ClassConfig, ClassScheduler, Classes, ClassesConfig};
 pub use codel::{CoDel, CoDelConfig};

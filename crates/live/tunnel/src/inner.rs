@@ -67,6 +67,17 @@ impl Payload for Inner {
             .as_ref()
             .is_some_and(|whole| whole.is_udp && whole.index > 0)
     }
+    fn parity(of: &[Self]) -> Option<Self> {
+        // pieces are not latency-sensitive
+        let is_whole = of.iter().all(|of| of.1.is_none());
+        let bytes = || of.iter().map(|of| &of.0[..]);
+        is_whole.then(|| Self::packet(multipath::parity::parity(bytes()).into()))
+    }
+    fn rebuilt(&self, others: &[Self]) -> Option<Self> {
+        let others = others.iter().map(|of| &of.0[..]);
+        let packet = multipath::parity::missing(&self.0, others)?;
+        Some(Self::packet(packet.into()))
+    }
     /// Copies the packet, whose memory others may see: marks are few.
     fn mark(&mut self) {
         let mut data = self.0.to_vec();
@@ -412,5 +423,27 @@ mod tests {
             check_inner(&data, 100);
             check_inner(&data, 1_000);
         }
+    }
+
+    #[test]
+    fn a_packet_is_rebuilt_from_the_others_and_their_parity() {
+        let packet = |length: usize| Inner::packet((0..length).map(|n| n as u8).collect());
+        let packets = [packet(1_200), packet(60), packet(700)];
+        let parity = Inner::parity(&packets).expect("whole packets");
+        for lost in 0..3 {
+            let mut others = packets.to_vec();
+            let lost = others.remove(lost);
+            let rebuilt = parity.rebuilt(&others).expect("one is missing");
+            assert_eq!(rebuilt.0, lost.0);
+        }
+        assert!(parity.rebuilt(&packets[..1]).is_none());
+        let whole = Whole {
+            headers: Bytes::new(),
+            is_udp: true,
+            index: 0,
+            count: 1,
+        };
+        let piece = Inner(packets[0].0.clone(), Some(whole));
+        assert!(Inner::parity(&[piece]).is_none());
     }
 }

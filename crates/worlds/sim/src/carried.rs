@@ -75,7 +75,7 @@ enum Stage {
 }
 
 #[derive(Debug)]
-struct Inner {
+pub(crate) struct Inner {
     /// None once it has been given out.
     packet: RefCell<Option<Packet>>,
     flow: u32,
@@ -118,9 +118,19 @@ impl Drop for Inner {
     }
 }
 
-/// A copy of a packet inside a tunnel.
+/// A copy of a packet inside a tunnel, or a parity of several.
 #[derive(Clone, Debug)]
-pub(crate) struct Carried(Rc<Inner>);
+pub(crate) enum Carried {
+    Packet(Rc<Inner>),
+    Parity(Rc<Parity>),
+}
+
+/// The parity of packets: a packet of which nothing but that is left is not lost yet.
+#[derive(Debug)]
+pub(crate) struct Parity {
+    members: Vec<Rc<Inner>>,
+    len: usize,
+}
 
 impl Carried {
     /// A packet goes in, and waits for a path.
@@ -142,36 +152,46 @@ impl Carried {
             ledger: Rc::clone(ledger),
         };
         inner.enter(Stage::Waiting(now));
-        Self(Rc::new(inner))
+        Self::Packet(Rc::new(inner))
+    }
+
+    fn packet(&self) -> Option<&Rc<Inner>> {
+        match self {
+            Self::Packet(packet) => Some(packet),
+            Self::Parity(_) => None,
+        }
     }
 
     /// A copy leaves on a path. How long the packet waited, if it is the first.
     pub(crate) fn leaves(&self, now: Instant) -> Option<Duration> {
-        let Stage::Waiting(since) = self.0.stage.get() else {
+        let packet = self.packet()?;
+        let Stage::Waiting(since) = packet.stage.get() else {
             return None;
         };
-        self.0.enter(Stage::Underway);
+        packet.enter(Stage::Underway);
         Some(now.saturating_since(since))
     }
 
     /// A copy arrives at the other end.
     pub(crate) fn arrives(&self, now: Instant) {
-        if self.0.stage.get() == Stage::Underway {
-            self.0.enter(Stage::Held(now));
+        let underway = |packet: &&Rc<Inner>| packet.stage.get() == Stage::Underway;
+        if let Some(packet) = self.packet().filter(underway) {
+            packet.enter(Stage::Held(now));
         }
     }
 
     /// It is given out: the packet, and how long it was held. None of a copy of one that was.
     pub(crate) fn give_out(&self, now: Instant) -> Option<(Packet, Duration)> {
-        let mut packet = self.0.packet.take()?;
-        let held = match self.0.stage.get() {
+        let inner = self.packet()?;
+        let mut packet = inner.packet.take()?;
+        let held = match inner.stage.get() {
             Stage::Held(since) => now.saturating_since(since),
             _ => Duration::ZERO,
         };
-        self.0.enter(Stage::Out);
-        let ledger = &self.0.ledger;
+        inner.enter(Stage::Out);
+        let ledger = &inner.ledger;
         ledger.inside.set(ledger.inside.get() - 1);
-        if self.0.ecn.get() == Ecn::Ce {
+        if inner.ecn.get() == Ecn::Ce {
             packet.mark();
         }
         Some((packet, held))
@@ -180,16 +200,45 @@ impl Carried {
 
 impl Payload for Carried {
     fn len(&self) -> usize {
-        self.0.len as usize
+        match self {
+            Self::Packet(packet) => packet.len as usize,
+            Self::Parity(parity) => parity.len,
+        }
     }
     fn ecn(&self) -> Ecn {
-        self.0.ecn.get()
+        self.packet().map_or(Ecn::NotEct, |packet| packet.ecn.get())
     }
     fn label(&self) -> FlowLabel {
-        self.0.label
+        self.packet()
+            .map_or_else(FlowLabel::default, |packet| packet.label)
+    }
+    fn parity(of: &[Self]) -> Option<Self> {
+        let members: Option<Vec<_>> = of.iter().map(|of| of.packet().cloned()).collect();
+        let members = members?;
+        let longest = members.iter().map(|packet| packet.len as usize).max()?;
+        // as that of bytes has one
+        let len = multipath::parity::LENGTH + longest;
+        Some(Self::Parity(Rc::new(Parity { members, len })))
+    }
+    fn rebuilt(&self, others: &[Self]) -> Option<Self> {
+        let Self::Parity(parity) = self else {
+            return None;
+        };
+        let is_there = |packet: &Rc<Inner>| {
+            let mut others = others.iter().filter_map(Self::packet);
+            others.any(|other| Rc::ptr_eq(other, packet))
+        };
+        let mut missing = parity.members.iter().filter(|packet| !is_there(packet));
+        let packet = missing.next()?;
+        missing
+            .next()
+            .is_none()
+            .then(|| Self::Packet(Rc::clone(packet)))
     }
     fn mark(&mut self) {
-        self.0.ecn.set(Ecn::Ce);
+        if let Self::Packet(packet) = self {
+            packet.ecn.set(Ecn::Ce);
+        }
     }
 }
 

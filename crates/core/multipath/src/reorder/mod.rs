@@ -232,6 +232,27 @@ impl<P> Reorder<P> {
             self.jump(arrived.mp_seq);
             return self.deliver_at_once(now, arrived, payload);
         }
+        let is_new = self.deliver_out_of_order(distance, payload);
+        self.stats.duplicates += Packets::new(u64::from(!is_new));
+        if self.config.has_fast_loss_detection && distance >= 0 {
+            self.detect_by_gap(arrived);
+        }
+        self.note_progress(now, arrived);
+        if self.config.has_fast_loss_detection {
+            self.detect_by_progress(now);
+        }
+        is_new
+    }
+
+    /// A packet that did not arrive but was rebuilt: true unless it came before, or its number is too far away.
+    pub fn deliver_rebuilt(&mut self, mp_seq: MpSeq, payload: P) -> bool {
+        let distance = self.expected.map(|expected| mp_seq.distance_from(expected));
+        let distance = distance.filter(|distance| distance.unsigned_abs() <= MAX_AHEAD);
+        distance.is_some_and(|distance| self.deliver_out_of_order(distance, payload))
+    }
+
+    /// The packet so far ahead of the next expected is delivered now: true unless it was before.
+    fn deliver_out_of_order(&mut self, distance: i64, payload: P) -> bool {
         let is_new = match u64::try_from(distance) {
             Err(_) => self.take_given_up(distance.unsigned_abs()),
             Ok(ahead) => {
@@ -244,16 +265,8 @@ impl<P> Reorder<P> {
                 is_new
             }
         };
-        match is_new {
-            true => self.late.push_back(payload),
-            false => self.stats.duplicates += Packets::new(1),
-        }
-        if self.config.has_fast_loss_detection && distance >= 0 {
-            self.detect_by_gap(arrived);
-        }
-        self.note_progress(now, arrived);
-        if self.config.has_fast_loss_detection {
-            self.detect_by_progress(now);
+        if is_new {
+            self.late.push_back(payload);
         }
         is_new
     }

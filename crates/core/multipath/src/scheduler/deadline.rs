@@ -14,6 +14,10 @@
 //! [`MAX_MISS`], or as a probe of a path that is not active. Copies have a budget: [`COPY_SHARE`] of what the paths
 //! can carry, saved for [`COPY_SAVED`] at most.
 //!
+//! Where parities are allowed ([`crate::parity`]), a packet has one instead of a copy for losses, if its path loses more than
+//! [`MAX_MISS`] for long, and what is lost there could not be sent again by the deadline: a round trip, [`NOTICED`] and the way
+//! of the other path are longer. The parity goes to the earliest other path that is not left.
+//!
 //! Bulk leaves a path only while an acknowledgement is overdue there and another path has none overdue.
 
 use super::aware::{Aware, AwareConfig};
@@ -29,6 +33,9 @@ pub const COPY_SAVED: Duration = Duration::from_millis(100);
 /// A packet that misses its deadline with a higher probability has a copy: half of the loss that a call is to have.
 pub const MAX_MISS: f64 = 0.000_5;
 
+/// A loss is noticed so long after the round trip of the packet: by what comes behind it.
+const NOTICED: Duration = Duration::from_millis(10);
+
 /// The scheduler.
 #[derive(Clone, Debug)]
 pub struct Deadline {
@@ -38,6 +45,8 @@ pub struct Deadline {
     legs: Vec<Option<Leg>>,
     /// Bytes of copies that may be sent, and when they were last counted.
     budget: (Bytes, Instant),
+    /// Parities may be sent.
+    has_parities: bool,
 }
 
 impl Default for Deadline {
@@ -47,6 +56,7 @@ impl Default for Deadline {
             deadline: Duration::MAX,
             legs: Vec::new(),
             budget: (Bytes::ZERO, Instant::ZERO),
+            has_parities: false,
         }
     }
 }
@@ -107,6 +117,18 @@ impl Deadline {
         paths.min_by_key(|path| (arrival(path), path.id))
     }
 
+    /// The path loses packets, and what is lost there cannot be sent again in time.
+    fn is_lossy(&self, chosen: PathId, paths: &[PathView]) -> bool {
+        let leg = self.legs.get(usize::from(chosen.0)).copied().flatten();
+        let Some(path) = paths.iter().find(|path| path.id == chosen) else {
+            return false;
+        };
+        let others = paths.iter().filter(|path| path.id != chosen);
+        let again = others.map(arrival).min().unwrap_or_else(|| arrival(path));
+        let is_late = path.srtt_or_zero() + NOTICED + again > self.deadline;
+        is_late && leg.is_some_and(|leg| leg.loss_rate() > MAX_MISS)
+    }
+
     /// Where a copy of a packet goes that takes `chosen`.
     fn copy(&mut self, now: Instant, chosen: PathId, paths: &[PathView]) -> Option<PathId> {
         let others = || paths.iter().filter(|path| path.id != chosen);
@@ -115,7 +137,12 @@ impl Deadline {
                 return Some(path.id);
             }
         }
-        let miss = self.legs[usize::from(chosen.0)]?.miss_probability(now);
+        let leg = self.legs[usize::from(chosen.0)]?;
+        // a parity repairs losses for less
+        let miss = match self.has_parities && self.is_lossy(chosen, paths) {
+            true => leg.stall_probability(now),
+            false => leg.miss_probability(now),
+        };
         if miss <= MAX_MISS {
             return None;
         }
@@ -177,6 +204,32 @@ impl Scheduler for Deadline {
     fn leg(&self, path: PathId) -> Option<LegStats> {
         let leg = self.legs.get(usize::from(path.0))?;
         leg.as_ref().map(Leg::stats)
+    }
+
+    fn allow_parities(&mut self) {
+        self.has_parities = true;
+    }
+
+    fn wants_parity(&mut self, _now: Instant, path: PathId, paths: &[PathView]) -> bool {
+        self.has_parities && self.is_lossy(path, paths)
+    }
+
+    fn choose_parity(
+        &mut self,
+        now: Instant,
+        _bytes: Bytes,
+        path: PathId,
+        paths: &[PathView],
+    ) -> Option<PathId> {
+        let others = paths.iter().filter(|other| other.id != path);
+        let mut active = Vec::new();
+        for other in others {
+            if !self.leg(now, other).is_left() {
+                active.push(*other);
+            }
+        }
+        let found = Self::earliest(active.iter()).map(|found| found.id);
+        found.or_else(|| paths.iter().any(|of| of.id == path).then_some(path))
     }
 
     fn choose_latency(&mut self, now: Instant, waiting: Waiting, paths: &[PathView]) -> PathSet {

@@ -39,6 +39,8 @@ pub const PROBE_INTERVAL: Duration = Duration::from_millis(50);
 pub const MEMORY: Duration = Duration::from_secs(30);
 /// More than this share is lost on a path that is left.
 const LOSS_SHARE: f64 = 0.05;
+/// Of what was counted before, so much counts in each window: what is older than 20 s counts little.
+const LOSS_KEPT: f64 = 0.98;
 /// And as many packets.
 const LOSS_MIN: Packets = Packets::new(3);
 /// A path is calm if its fastest packets are no later than this.
@@ -90,6 +92,8 @@ pub struct Leg {
     window: (Instant, Packets, Packets),
     /// Share lost in the last window.
     loss: f64,
+    /// Lost, and all, of the windows before, ever less of the older ones.
+    counted: (f64, f64),
 }
 
 impl Leg {
@@ -105,6 +109,7 @@ impl Leg {
             counts: (0, 0),
             window: (now, path.lost, path.acked),
             loss: 0.0,
+            counted: (0.0, 0.0),
         }
     }
 
@@ -158,10 +163,13 @@ impl Leg {
         let (began, lost, acked) = self.window;
         let of = |count: Packets, before: Packets| count.get().saturating_sub(before.get());
         let lost = of(path.lost, lost);
-        let share = lost as f64 / (lost + of(path.acked, acked)).max(1) as f64;
+        let all = lost + of(path.acked, acked);
+        let share = lost as f64 / all.max(1) as f64;
         if now.saturating_since(began) >= LOSS_WINDOW {
             self.window = (now, path.lost, path.acked);
             self.loss = share;
+            let kept = |sum: f64, more: u64| sum.mul_add(LOSS_KEPT, more as f64);
+            self.counted = (kept(self.counted.0, lost), kept(self.counted.1, all));
         }
         lost >= LOSS_MIN.get() && share > LOSS_SHARE
     }
@@ -199,6 +207,17 @@ impl Leg {
             self.probed_at = Some(now);
         }
         is_due
+    }
+
+    /// Share of packets that is lost there for long.
+    pub fn loss_rate(&self) -> f64 {
+        self.counted.0 / self.counted.1.max(1.0)
+    }
+
+    /// Probability that a packet misses its deadline there by a departure.
+    pub fn stall_probability(&self, now: Instant) -> f64 {
+        let missed = MISSED.as_nanos() as f64 / MEMORY.as_nanos() as f64;
+        (self.departures_at(now) * missed).min(1.0)
     }
 
     /// Probability that a packet misses its deadline there: what departures have cost of the time remembered, and

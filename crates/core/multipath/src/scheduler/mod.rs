@@ -198,6 +198,22 @@ pub trait Scheduler: Send {
     fn leg(&self, _path: PathId) -> Option<leg::LegStats> {
         None
     }
+    /// Latency-sensitive packets may have parities: the peer rebuilds packets.
+    fn allow_parities(&mut self) {}
+    /// True if a latency-sensitive packet that has just been given to `path` alone is to be covered by a parity.
+    fn wants_parity(&mut self, _now: Instant, _path: PathId, _paths: &[PathView]) -> bool {
+        false
+    }
+    /// The path that a parity of so many bytes takes, of packets on `path`; none: it is not sent.
+    fn choose_parity(
+        &mut self,
+        _now: Instant,
+        _bytes: Bytes,
+        _path: PathId,
+        _paths: &[PathView],
+    ) -> Option<PathId> {
+        None
+    }
     /// The paths that the next latency-sensitive packet takes, as [`Self::choose`].
     fn choose_latency(&mut self, now: Instant, waiting: Waiting, paths: &[PathView]) -> PathSet {
         self.choose(now, waiting, paths)

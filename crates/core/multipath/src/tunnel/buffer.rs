@@ -2,7 +2,7 @@
 //!
 //! With a scheduler that bounds what its paths hold ([`crate::scheduler::Scheduler::bounds_paths`]) the queue of
 //! all paths stands here, where no bottleneck signals it. CoDel can (RFC 8289, [`queue::CoDel`]), as packets
-//! leave for a path. They have no number of the connection yet, so that what is dropped leaves no gap for the
+//! leave for a path, with a bound ([`queue::BoundedCoDel`]) where senders do not answer it. They have no number of the connection yet, so that what is dropped leaves no gap for the
 //! receiver to wait for. What is of use whole alone ([`Payload::follows`]) is one packet to CoDel, as a packet that is to be
 //! segmented is to a queue of the kernel: dropped as a whole, or not at all.
 
@@ -10,7 +10,7 @@ use super::TunnelConfig;
 use crate::Payload;
 use core::fmt;
 use core::str::FromStr;
-use queue::{Capacity, CoDel, CoDelConfig};
+use queue::{BoundedCoDel, BoundedCoDelConfig, Capacity, CoDelConfig};
 use std::collections::VecDeque;
 use units::{Bytes, Duration, Ecn, Instant};
 
@@ -20,27 +20,37 @@ pub const CODEL_TARGET: Duration = Duration::from_millis(15);
 /// For how long it may be exceeded unless given (RFC 8289 4.3).
 pub const CODEL_INTERVAL: Duration = Duration::from_millis(100);
 
+/// Senders have so many intervals more to answer CoDel, before the wait is bounded.
+const ANSWER_INTERVALS: u64 = 3;
+
 /// How the scheduler's buffer signals that packets wait in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BufferQueue {
     /// What does not fit is dropped, and nothing else.
     DropTail,
     /// What waits too long is marked or dropped as well.
-    #[default]
     CoDel,
+    /// The same, and where that is not answered, nothing waits for longer.
+    #[default]
+    BoundedCoDel,
 }
 
 impl BufferQueue {
-    /// Both, in the order of messages.
-    pub const ALL: [Self; 2] = [Self::DropTail, Self::CoDel];
+    /// All of them, in the order of messages.
+    pub const ALL: [Self; 3] = [Self::DropTail, Self::CoDel, Self::BoundedCoDel];
     /// Their names.
-    pub const NAMES: &'static [&'static str] = &[Self::DropTail.name(), Self::CoDel.name()];
+    pub const NAMES: &'static [&'static str] = &[
+        Self::DropTail.name(),
+        Self::CoDel.name(),
+        Self::BoundedCoDel.name(),
+    ];
 
     /// The name that scenario files and configurations use.
     pub const fn name(self) -> &'static str {
         match self {
             Self::DropTail => "drop-tail",
             Self::CoDel => "codel",
+            Self::BoundedCoDel => "bounded-codel",
         }
     }
 }
@@ -93,12 +103,12 @@ impl<P: Payload> queue::Packet for Waiting<P> {
 
 enum Packets<P> {
     Plain(VecDeque<P>),
-    CoDel(Managed<P>),
+    CoDel(Box<Managed<P>>),
 }
 
 /// What CoDel manages: the first packet of each whole stands in its queue, the others stand beside it.
 struct Managed<P> {
-    firsts: CoDel<Waiting<P>>,
+    firsts: BoundedCoDel<Waiting<P>>,
     /// How many others each of those has, in their order.
     counts: VecDeque<usize>,
     /// The others of all of them, in their order.
@@ -108,8 +118,8 @@ struct Managed<P> {
 }
 
 impl<P: Payload> Managed<P> {
-    fn new(codel: CoDelConfig) -> Self {
-        let firsts = CoDel::new(codel, Capacity::Unlimited);
+    fn new(config: BoundedCoDelConfig) -> Self {
+        let firsts = BoundedCoDel::new(config, Capacity::Unlimited);
         Self {
             firsts: firsts.expect("both times are above zero"),
             counts: VecDeque::new(),
@@ -172,16 +182,20 @@ pub(super) struct Buffer<P> {
 
 impl<P: Payload> Buffer<P> {
     pub(super) fn new(config: &TunnelConfig) -> Self {
+        // no time of zero is a queue's
+        let interval = config.codel_interval.max(Duration::from_nanos(1));
         let codel = CoDelConfig {
-            // no time of zero is a queue's
             target: config.codel_target.max(Duration::from_nanos(1)),
-            interval: config.codel_interval.max(Duration::from_nanos(1)),
+            interval,
             mtu: Bytes::new(config.mtu as u64),
             ecn: true,
         };
+        let managed =
+            |answer| Packets::CoDel(Box::new(Managed::new(BoundedCoDelConfig { codel, answer })));
         let packets = match config.scheduler_queue {
             BufferQueue::DropTail => Packets::Plain(VecDeque::new()),
-            BufferQueue::CoDel => Packets::CoDel(Managed::new(codel)),
+            BufferQueue::CoDel => managed(None),
+            BufferQueue::BoundedCoDel => managed(Some(interval * ANSWER_INTERVALS)),
         };
         Self {
             packets,
@@ -295,7 +309,7 @@ mod tests {
             assert_eq!(queue.name().parse(), Ok(queue));
         }
         let error = "red".parse::<BufferQueue>().expect_err("unknown");
-        let text = "unknown queue \"red\"; known are drop-tail, codel";
+        let text = "unknown queue \"red\"; known are drop-tail, codel, bounded-codel";
         assert_eq!(error.to_string(), text);
     }
 

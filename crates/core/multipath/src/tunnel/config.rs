@@ -4,6 +4,7 @@ use super::buffer::{BufferQueue, CODEL_INTERVAL, CODEL_TARGET};
 use super::mtu::PathMtu;
 use crate::auth::KeyType;
 use crate::packet::{AddressId, PathPriority};
+use crate::parity::Fec;
 use crate::reorder::ReorderConfig;
 use recovery::Validation;
 use units::{Bytes, Duration, Packets};
@@ -40,6 +41,9 @@ pub struct TunnelConfig {
     pub reliability: Option<Duration>,
     /// How long after it came a latency-sensitive packet is of use: of schedulers with classes (150 ms, ITU-T G.114).
     pub latency_deadline: Duration,
+    /// Forward error correction of latency-sensitive packets: whether this end sends parities to a peer that rebuilds packets, and
+    /// rebuilds them itself.
+    pub fec: Fec,
     /// Longest payload. An acknowledgement goes with data only if both together are no longer than
     /// a packet with such a payload.
     pub mtu: usize,
@@ -84,6 +88,7 @@ impl Default for TunnelConfig {
             reorder: ReorderConfig::default(),
             reliability: None,
             latency_deadline: Duration::from_millis(150),
+            fec: Fec::default(),
             mtu: 1_400,
             is_compact: false,
             short_ack_ratio: 2,

@@ -28,6 +28,7 @@ use super::path::{Path, Phase, Queued};
 use super::stats::ClassCounters;
 use crate::class::{Class, Classifier, FlowLabel};
 use crate::packet::{DccpOption, Options, is_unordered_mark, unordered_mark};
+use crate::parity::Encoder;
 use crate::path::AckOutcome;
 use crate::scheduler::PathSet;
 use crate::scheduler::leg::leave_after;
@@ -60,6 +61,10 @@ pub struct LatencyCounters {
     pub departures: u64,
     /// Packets of the peer that were delivered past the reordering.
     pub unordered: Packets,
+    /// Parities that were given to a path.
+    pub parities: Packets,
+    /// Packets of the peer that were lost, and rebuilt from others and their parity.
+    pub rebuilt: Packets,
 }
 
 impl LatencyCounters {
@@ -97,6 +102,8 @@ pub(super) struct Latency<P> {
     repeated: VecDeque<Queued<P>>,
     /// In order of their numbers.
     copies: VecDeque<Copy<P>>,
+    /// Packets that a parity is to be made of.
+    pub(super) encoder: Encoder<P>,
     pub(super) counters: LatencyCounters,
 }
 
@@ -143,7 +150,7 @@ impl<P> Path<P> {
     }
 
     /// Before what is not latency-sensitive, behind what is.
-    fn push_urgent(&mut self, queued: Queued<P>) {
+    pub(super) fn push_urgent(&mut self, queued: Queued<P>) {
         let urgent = self.queue.iter().take_while(|other| other.is_urgent);
         let at = urgent.count();
         self.queue.insert(at, queued);
@@ -168,6 +175,7 @@ impl<P: Payload> Latency<P> {
             waiting: VecDeque::new(),
             repeated: VecDeque::new(),
             copies: VecDeque::new(),
+            encoder: Encoder::new(),
             counters: LatencyCounters::default(),
         }
     }
@@ -206,6 +214,7 @@ impl<P: Payload> Latency<P> {
             payload,
             is_repeated: false,
             is_urgent: true,
+            parity_of: None,
         })
     }
 
@@ -247,6 +256,14 @@ impl<P: Payload> Latency<P> {
             since: now,
             paths,
         });
+    }
+
+    /// One that was given to a path before has a copy on another.
+    pub(super) fn add_copy(&mut self, mp_seq: MpSeq, path: PathId) {
+        self.counters.copies += Packets::new(1);
+        if let Some(at) = self.position(mp_seq) {
+            self.copies[at].paths.insert(path);
+        }
     }
 
     fn expire(&mut self, now: Instant) {
@@ -291,6 +308,7 @@ impl<P: Payload> Latency<P> {
             payload: copy.payload.clone(),
             is_repeated: true,
             is_urgent: true,
+            parity_of: None,
         });
         true
     }
@@ -337,6 +355,7 @@ impl<P: Payload> Tunnel<P> {
             };
             self.paths[usize::from(path.0)].push_urgent(copy);
         }
+        self.cover(now, &queued, chosen);
     }
 
     /// What an acknowledgement or a timer has shown of latency-sensitive packets.

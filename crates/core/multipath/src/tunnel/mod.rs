@@ -24,6 +24,7 @@
 //! | `numbers` | which packets are valid (RFC 4340 7.5) |
 //! | `sending`, `receiving` | data and acknowledgements |
 //! | `latency` | latency-sensitive packets: their queue, their copies |
+//! | `parity` | parities of latency-sensitive packets, and what is rebuilt from them |
 //! | `probing` | paths that may not answer any more |
 //! | `mtu` | how large packets on each path may be (RFC 8899) |
 //! | `repeating` | partial reliability |
@@ -39,6 +40,7 @@ mod identity;
 mod latency;
 mod mtu;
 mod numbers;
+mod parity;
 mod path;
 mod probing;
 mod receiving;
@@ -66,6 +68,7 @@ pub use stats::{ClassCounters, PathStats, TunnelStats};
 use crate::auth::Secrets;
 use crate::class::{Class, FlowLabel};
 use crate::packet::{AddressId, Kind, Options, Packet};
+use crate::parity::{Fec, Rebuilder};
 use crate::path::{Reliability, ReliabilityConfig};
 use crate::reorder::Reorder;
 use crate::scheduler::{PathSet, PathView, Scheduler};
@@ -153,6 +156,11 @@ pub struct Tunnel<P> {
     latency: Option<Latency<P>>,
     /// Packets of the peer that were delivered past the reordering.
     unordered: u64,
+    /// What the peer's packets are rebuilt from, if it is asked for, and how many were.
+    rebuilder: Option<Rebuilder<P>>,
+    rebuilt: u64,
+    /// The peer has stated that it rebuilds packets.
+    peer_rebuilds: bool,
     /// Packets that had one, and need another.
     again: VecDeque<Queued<P>>,
     /// Packets that no path takes.
@@ -194,6 +202,7 @@ impl<P: Payload> Tunnel<P> {
             .reliability
             .map(|deadline| Reliability::new(ReliabilityConfig::new(deadline)));
         let waiting = Buffer::new(&config);
+        let rebuilder = (config.fec == Fec::Auto).then(|| Rebuilder::new(config.latency_deadline));
         let has_classes = scheduler.has_classes();
         let latency = has_classes.then(|| Latency::new(config.latency_deadline));
         Self {
@@ -208,6 +217,9 @@ impl<P: Payload> Tunnel<P> {
             waiting,
             latency,
             unordered: 0,
+            rebuilder,
+            rebuilt: 0,
+            peer_rebuilds: false,
             again: VecDeque::new(),
             too_big: VecDeque::new(),
             kept,
@@ -336,6 +348,7 @@ impl<P: Payload> Tunnel<P> {
             path,
             self.reorder.next_deadline(),
             self.next_departure(now),
+            self.next_parity(),
             signals.filter(|_| self.is_established()),
         ]
         .into_iter()
@@ -448,14 +461,18 @@ impl<P: Payload> Tunnel<P> {
     /// Packets that a path does not carry after all go elsewhere.
     fn put_back(&mut self, queue: VecDeque<Queued<P>>) {
         if let Some(kept) = &mut self.kept {
-            for queued in &queue {
+            for queued in queue.iter().filter(|queued| queued.parity_of.is_none()) {
                 kept.on_withdrawn(queued.mp_seq);
             }
         }
         self.settled_at = None;
+        // a parity is of no use on the path of its packets
+        let queue = queue
+            .into_iter()
+            .filter(|queued| queued.parity_of.is_none());
         match &mut self.latency {
             None => self.again.extend(queue),
-            Some(latency) => queue.into_iter().for_each(|queued| match queued.is_urgent {
+            Some(latency) => queue.for_each(|queued| match queued.is_urgent {
                 true => latency.again(queued),
                 false => self.again.push_back(queued),
             }),

@@ -12,6 +12,7 @@ use crate::features::{Negotiation, Role, Side};
 use crate::packet::{
     AddressId, DccpOption, Feature, FeatureOptionKind, OptionFault, Options, Packet, PathPriority,
 };
+use crate::parity::Group;
 use crate::path::{AckOutcome, Receiver, ReceiverConfig, Sender, SenderConfig};
 use crate::scheduler::PathView;
 use crate::seq::{MpSeq, SeqNo};
@@ -53,6 +54,8 @@ pub(super) struct Queued<P> {
     pub(super) is_repeated: bool,
     /// It is latency-sensitive.
     pub(super) is_urgent: bool,
+    /// It is no packet of the connection but the parity of these.
+    pub(super) parity_of: Option<Group>,
 }
 
 /// Something to be repeated until it is answered.

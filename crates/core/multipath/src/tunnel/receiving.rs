@@ -8,6 +8,7 @@ use super::{Event, Tunnel};
 use crate::ecn::{decapsulated, is_changed_scalable};
 use crate::features::Side;
 use crate::packet::{DccpOption, Feature, Kind, MpOption, OptionFault, Options, Packet, ResetCode};
+use crate::parity::is_rebuilds;
 use crate::path::{Acknowledgement, Arrival};
 use crate::reorder::Arrived;
 use crate::signal::Signal;
@@ -209,6 +210,7 @@ impl<P: Payload> Tunnel<P> {
                 MpOption::Rtt(rtt) => self.reorder.on_rtt(self.paths[index].id, rtt.rtt),
                 MpOption::Close(key) => self.on_connection_close(now, index, key),
                 MpOption::FastClose(key) => self.on_fast_close(key),
+                MpOption::Experimental(data) if is_rebuilds(data) => self.on_peer_rebuilds(),
                 MpOption::Experimental(_) => {}
                 _ => has_signals = true,
             }
@@ -244,9 +246,15 @@ impl<P: Payload> Tunnel<P> {
                 }
             }
         };
-        let (Some(mut payload), Some(mp_seq)) = (payload, packet.options.mp_seq) else {
-            self.counters.without_number += 1;
-            return;
+        let (mut payload, mp_seq) = match (payload, packet.options.mp_seq) {
+            (Some(payload), Some(mp_seq)) => (payload, mp_seq),
+            (Some(payload), None) if self.rebuilder.is_some() => {
+                return self.on_parity(now, packet, payload);
+            }
+            _ => {
+                self.counters.without_number += 1;
+                return;
+            }
         };
         self.note_number(mp_seq);
         let path = &mut self.paths[index];
@@ -256,6 +264,9 @@ impl<P: Payload> Tunnel<P> {
         path.counters.received += Packets::new(1);
         path.counters.received_bytes += Bytes::new(payload.len() as u64);
         let is_own = path.own_ecn.remote;
+        let is_unordered = is_unordered(&packet.options);
+        // as it was sent: a mark changes it
+        let sent = (is_unordered && self.rebuilder.is_some()).then(|| payload.clone());
         if !self.pass_mark_on(is_own, &mut payload, ecn) {
             self.reorder.skip(mp_seq);
             return;
@@ -265,8 +276,11 @@ impl<P: Payload> Tunnel<P> {
             mp_seq,
             missing_before,
         };
-        if is_unordered(&packet.options) {
+        if is_unordered {
             self.unordered += u64::from(self.reorder.deliver_at_once(now, arrived, payload));
+            if let Some(sent) = sent {
+                self.note_packet(now, mp_seq, sent);
+            }
             return;
         }
         self.reorder.insert(now, arrived, payload);

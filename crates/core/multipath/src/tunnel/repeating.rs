@@ -50,6 +50,7 @@ impl<P: Payload> Tunnel<P> {
                     payload,
                     is_repeated: true,
                     is_urgent: false,
+                    parity_of: None,
                 });
             }
         }

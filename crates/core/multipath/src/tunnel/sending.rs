@@ -5,6 +5,7 @@ use super::path::{Path, Phase, Queued};
 use super::{PathSet, Transmit, Tunnel};
 use crate::Payload;
 use crate::packet::{DccpOption, Kind, MpOption, Options, Packet, PathRtt, RttKind};
+use crate::parity;
 use crate::path::SentPacket;
 use crate::scheduler::{Waiting, keep_allowed};
 use crate::seq::{MpSeq, SeqNo};
@@ -142,6 +143,7 @@ impl<P: Payload> Tunnel<P> {
                 }
             }
         }
+        self.protect(now);
     }
 
     fn next_size(&self) -> Option<Bytes> {
@@ -182,6 +184,7 @@ impl<P: Payload> Tunnel<P> {
                     payload,
                     is_repeated: false,
                     is_urgent: false,
+                    parity_of: None,
                 }
             }
         };
@@ -230,9 +233,11 @@ impl<P: Payload> Tunnel<P> {
             payload,
             is_repeated,
             is_urgent,
+            parity_of,
         } = path.queue.pop_front()?;
+        let mp_seq = parity_of.is_none().then_some(mp_seq);
         let mut options = Options {
-            mp_seq: Some(mp_seq),
+            mp_seq,
             ..Options::default()
         };
         if path.has_room_for_option(is_compact, payload.len()) {
@@ -240,8 +245,10 @@ impl<P: Payload> Tunnel<P> {
         } else if path.is_rtt_due(now, MAX_RTT_INTERVAL) {
             path.must_ack = true;
         }
-        if is_urgent {
-            options.list.push(unordered());
+        match parity_of {
+            Some(group) => options.list.push(group.option()),
+            None if is_urgent => options.list.push(unordered()),
+            None => {}
         }
         let seq = path.numbers.take();
         let kind = match path.room_for_vector(now, payload.len(), &options) {
@@ -257,9 +264,13 @@ impl<P: Payload> Tunnel<P> {
         if path.is_stream() {
             path.written += bytes;
         } else {
-            path.note_sent(now, seq, bytes, Some(mp_seq), has_room);
+            path.note_sent(now, seq, bytes, mp_seq, has_room);
         }
-        let ecn = path.outer_ecn(payload.ecn());
+        let inner = match parity_of {
+            Some(_) => Ecn::NotEct,
+            None => payload.ecn(),
+        };
+        let ecn = path.outer_ecn(inner);
         if ecn == Ecn::Ce {
             path.sender.on_sent_marked();
         }
@@ -290,6 +301,9 @@ impl<P: Payload> Tunnel<P> {
         let path = &mut self.paths[index];
         if let Some(rtt) = path.take_rtt(now) {
             options.list.push(rtt);
+        }
+        if self.rebuilder.is_some() {
+            options.list.push(parity::rebuilds());
         }
         let seq = path.numbers.take();
         let ack = path.add_acknowledgement(now, seq, usize::MAX, &mut options)?;

@@ -3,6 +3,7 @@
 //! ([`crate::client::Supervision::keys`]).
 
 use super::{BufferQueue, TunnelConfig};
+use crate::parity::Fec;
 use crate::reorder::{Late, WaitRule};
 use recovery::Validation;
 use units::{Duration, Packets};
@@ -63,11 +64,13 @@ pub enum Setting<'a> {
     Validation(&'a mut Validation),
     /// How the scheduler's buffer signals that packets wait.
     Queue(&'a mut BufferQueue),
+    /// Whether latency-sensitive packets have parities.
+    Fec(&'a mut Fec),
 }
 
 impl TunnelConfig {
     /// The values that have keys, by these.
-    pub fn settings(&mut self) -> [(Key, Setting<'_>); 16] {
+    pub fn settings(&mut self) -> [(Key, Setting<'_>); 17] {
         use Setting as S;
         let reorder = &mut self.reorder;
         let key = Key::new;
@@ -107,6 +110,7 @@ impl TunnelConfig {
                 key("latency-deadline"),
                 S::Duration(&mut self.latency_deadline),
             ),
+            (key("fec"), S::Fec(&mut self.fec)),
             (key("keepalive"), S::Optional(&mut self.keepalive)),
             (key("report-max-age"), S::Duration(&mut self.report_max_age)),
             (
@@ -132,6 +136,7 @@ impl Setting<'_> {
             Self::Late(late) => **late = Late::Drop,
             Self::Validation(validation) => **validation = Validation::Rfc2861,
             Self::Queue(queue) => **queue = BufferQueue::DropTail,
+            Self::Fec(fec) => **fec = Fec::Auto,
         }
     }
 
@@ -157,6 +162,7 @@ impl Setting<'_> {
             Self::Late(late) => format!("\"{}\"", late.name()),
             Self::Validation(validation) => format!("\"{validation}\""),
             Self::Queue(queue) => format!("\"{queue}\""),
+            Self::Fec(fec) => format!("\"{fec}\""),
         }
     }
 }

@@ -152,6 +152,7 @@ impl<P: Payload> Tunnel<P> {
             reliability,
             latency: LatencyCounters {
                 unordered: Packets::new(self.unordered),
+                rebuilt: Packets::new(self.rebuilt),
                 ..self
                     .latency
                     .as_ref()

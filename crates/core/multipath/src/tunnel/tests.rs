@@ -6,6 +6,7 @@ mod latency;
 mod losing;
 mod marking;
 mod mtu;
+mod parity;
 
 use super::*;
 use crate::auth::PreSharedKey;
@@ -37,6 +38,24 @@ impl Payload for Data {
             },
             _ => FlowLabel::default(),
         }
+    }
+    /// Of packets of 300 bytes.
+    fn parity(of: &[Self]) -> Option<Self> {
+        Some(Self {
+            number: of.iter().fold(0, |sum, data| sum ^ data.number),
+            bytes: 302,
+            ecn: Ecn::NotEct,
+        })
+    }
+    fn rebuilt(&self, others: &[Self]) -> Option<Self> {
+        let number = others
+            .iter()
+            .fold(self.number, |sum, data| sum ^ data.number);
+        Some(Self {
+            number,
+            bytes: 300,
+            ecn: Ecn::NotEct,
+        })
     }
     fn mark(&mut self) {
         self.ecn = Ecn::Ce;

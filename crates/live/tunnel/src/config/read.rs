@@ -10,6 +10,7 @@ use daemon::Log;
 use daemon::config::{ConfigError, Section, Span};
 use multipath::client::{Supervision, SupervisionError};
 use multipath::packet::PathPriority;
+use multipath::parity::Fec;
 use multipath::reorder::{Late, ReorderConfig, WaitRule};
 use multipath::scheduler;
 use multipath::tunnel::{self, BufferQueue, Carrier, Key, NEVER, Setting, TunnelConfig};
@@ -164,6 +165,10 @@ fn settings(
             Setting::Validation(validation) => {
                 let all = Validation::ALL.map(|each| (each.name(), each));
                 set(validation, section.word(name, &all)?);
+            }
+            Setting::Fec(fec) => {
+                let all = Fec::ALL.map(|each| (each.name(), each));
+                set(fec, section.word(name, &all)?);
             }
             Setting::Queue(queue) => {
                 let all = BufferQueue::ALL.map(|each| (each.name(), each));

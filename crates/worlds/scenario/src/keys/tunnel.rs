@@ -11,6 +11,7 @@ use super::top::{
 };
 use super::{Fallback, Key, Section, key};
 use multipath::client::Supervision;
+use multipath::parity::Fec;
 use multipath::reorder::Late;
 use multipath::scheduler;
 use multipath::tunnel::{BufferQueue, CONTROLLER, Carrier, NEVER, PathConfig, TunnelConfig};
@@ -283,8 +284,9 @@ pub(super) fn sections() -> [Section; 3] {
                     "scheduler-queue",
                     Choice(BufferQueue::NAMES),
                     Any,
-                    "What signals that they wait: nothing until the buffer is full (`drop-tail`), or CoDel (`codel`). With \
-                     `aware`, which lets no queue stand on a path, all queueing is there.",
+                    "What signals that they wait: nothing until the buffer is full (`drop-tail`), CoDel (`codel`), or CoDel \
+                     and, where senders do not answer it, a bound (`bounded-codel`). With `aware`, which lets no queue stand \
+                     on a path, all queueing is there.",
                 ),
                 of(
                     "codel-target",
@@ -322,6 +324,13 @@ pub(super) fn sections() -> [Section; 3] {
                     Duration,
                     Within(1e-3, 10.0),
                     "With `deadline`: how long after it came a latency-sensitive packet is of use.",
+                ),
+                of(
+                    "fec",
+                    Choice(Fec::NAMES),
+                    Any,
+                    "With `deadline`: parities of latency-sensitive packets where a path loses some that cannot be sent again in time \
+                     (`auto`); both ends of a scenario's tunnel have the same.",
                 ),
                 of(
                     "keepalive",

@@ -9,6 +9,7 @@ use crate::resolved::{Resolved, ResolvedValue};
 use crate::tunnel::{PathEvent, TunnelAccess, TunnelPathSpec, TunnelSpec};
 use crate::{PepMode, PepSpec};
 use multipath::client::Supervision;
+use multipath::parity::UnknownFec;
 use multipath::reorder::{Late, ReorderConfig, UnknownWaitRule, WaitRule};
 use multipath::scheduler::PathSet;
 use multipath::tunnel::{Carrier, Setting, TunnelConfig, UnknownBufferQueue};
@@ -119,6 +120,11 @@ fn connection(reader: &mut Reader<'_>) -> Checked<TunnelConfig> {
                 *late = found.map_or(Late::Forward, |(_, late)| *late);
             }
             Setting::Validation(validation) => *validation = window_validation(reader)?,
+            Setting::Fec(fec) => {
+                let given = reader.choice(key)?.parse();
+                *fec = given
+                    .map_err(|error: UnknownFec| fault(reader.place(key), error.to_string()))?;
+            }
             Setting::Queue(queue) => {
                 let given = reader.choice(key)?.parse();
                 *queue = given.map_err(|error: UnknownBufferQueue| {

@@ -287,23 +287,93 @@ fn without_the_tunnel_one_path_is_all_there_is() {
     assert!((42.0..=max).contains(&megabits(&run)), "{}", megabits(&run));
 }
 
-/// A download and a call over two cells that keep their rates, with the queue before them that a tunnel has unless stated
-/// otherwise: what waits there for long waits no longer than 20 ms, and both cells are used.
+/// A download and a call over two cells that keep their rates.
+fn steady(more: &[(&str, &str)]) -> RunResult {
+    let keep = [("duration", "20 s"), ("tunnel.path.cell1.rate-steps", "[]")];
+    run("call", &[&keep, more].concat())
+}
+
+/// 95th percentile of what packets waited for a path, ms.
+fn waited(run: &RunResult) -> f64 {
+    let mut queues = run.queues.iter();
+    let buffer = queues.find(|queue| queue.name == "tunnel/scheduler/down");
+    buffer.expect("the buffer").sojourn.p95
+}
+
+fn flow<'a>(run: &'a RunResult, name: &str) -> &'a scenario::FlowResult {
+    let mut flows = run.flows.iter();
+    flows.find(|flow| flow.name == name).expect("the flow")
+}
+
+/// With CoDel before the cells what waits there for long waits no longer than 20 ms, and both cells are used.
 #[test]
 fn what_waits_for_a_path_stands_for_20_ms_at_most() {
-    let steady = |more: &[(&str, &str)]| {
-        let keep = [("duration", "20 s"), ("tunnel.path.cell1.rate-steps", "[]")];
-        run("call", &[&keep, more].concat())
-    };
-    let waits = |run: &RunResult| {
-        let mut queues = run.queues.iter();
-        let buffer = queues.find(|queue| queue.name == "tunnel/scheduler/down");
-        buffer.expect("the buffer").sojourn.p95
-    };
     for cc in ["ccid2", "bbr2"] {
         let managed = steady(&[("tunnel.cc", cc)]);
         let plain = steady(&[("tunnel.cc", cc), ("tunnel.scheduler-queue", "drop-tail")]);
-        assert!(waits(&managed) <= 20.0, "{cc}: {}", waits(&managed));
-        assert!(waits(&plain) > 60.0, "{cc}: {}", waits(&plain));
+        assert!(waited(&managed) <= 20.0, "{cc}: {}", waited(&managed));
+        assert!(waited(&plain) > 60.0, "{cc}: {}", waited(&plain));
+        // a sender that answers has CoDel alone
+        let bounded = [
+            ("tunnel.cc", cc),
+            ("tunnel.scheduler-queue", "bounded-codel"),
+        ];
+        let bounded = steady(&bounded);
+        let text = |run: &RunResult| format!("{:?} {:?}", run.queues, run.flows);
+        assert!(text(&bounded) == text(&managed), "{cc}");
     }
+}
+
+/// A sender that takes no drop for congestion: CoDel alone leaves its queue standing, the bound does not, and the cells carry
+/// as much.
+#[test]
+fn what_is_not_answered_waits_no_longer_either() {
+    for cc in ["ccid5", "bbr2"] {
+        let of = |queue| {
+            steady(&[
+                ("tunnel.cc", cc),
+                ("server-cc", "bbr"),
+                ("tunnel.scheduler-queue", queue),
+            ])
+        };
+        let (codel, bounded) = (of("codel"), of("bounded-codel"));
+        assert!(waited(&codel) > 40.0, "{cc}: {}", waited(&codel));
+        assert!(waited(&bounded) <= 20.0, "{cc}: {}", waited(&bounded));
+        let rate = |run| flow(run, "download").goodput.as_bps() as f64;
+        let ratio = rate(&bounded) / rate(&codel);
+        assert!((0.95..1.05).contains(&ratio), "{cc}: {ratio}");
+    }
+}
+
+/// Cells that lose packets which cannot be sent again in time: parities repair what copies within their budget do not, and no
+/// packet appears or vanishes for it.
+#[test]
+fn parities_repair_what_a_call_loses() {
+    let with = |fec: &'static str| {
+        shipped(
+            "call",
+            &[
+                ("duration", "20 s"),
+                ("tunnel.cc", "bbr2"),
+                ("tunnel.path.cell1.rate-steps", "[]"),
+                ("tunnel.path.cell1.rate", "4 Mbit/s"),
+                ("tunnel.path.cell2.rate", "4 Mbit/s"),
+                ("tunnel.path.cell1.loss", "0.02"),
+                ("tunnel.path.cell2.loss", "0.02"),
+                ("tunnel.latency-deadline", "60 ms"),
+                ("tunnel.fec", fec),
+            ],
+        )
+    };
+    let lost = |fec| {
+        let run = sim::run(&with(fec), 1).unwrap();
+        flow(&run, "call").lost as f64
+    };
+    let (off, auto) = (lost("off"), lost("auto"));
+    assert!(off > 15.0 && auto * 2.0 < off, "{off}, {auto}");
+    let mut simulation = Simulation::new(&with("auto"), 1).unwrap();
+    simulation.run();
+    let counts = simulation.packet_counts();
+    let accounted = counts.delivered + counts.dropped + counts.in_network;
+    assert_eq!(counts.sent, accounted, "{counts:?}");
 }

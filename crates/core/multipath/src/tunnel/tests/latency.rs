@@ -5,35 +5,35 @@ use crate::class::FlowLabel;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Numbers of the call's packets begin here.
-const CALL: u64 = 1 << 32;
+pub(super) const CALL: u64 = 1 << 32;
 
-/// A packet of the call every 10 ms beside a backlog, for so long: when each was sent and first delivered.
-struct Call {
-    sent: BTreeMap<u64, Instant>,
-    delivered: BTreeMap<u64, Instant>,
+/// Packets of the call every 10 ms beside a backlog, for so long: when each was sent and first delivered.
+pub(super) struct Call {
+    pub(super) sent: BTreeMap<u64, Instant>,
+    pub(super) delivered: BTreeMap<u64, Instant>,
     seen: usize,
+    /// Packets at a time.
+    pub(super) burst: usize,
 }
 
 impl Call {
-    fn new(pair: &Pair) -> Self {
+    pub(super) fn new(pair: &Pair) -> Self {
         Self {
             sent: BTreeMap::new(),
             delivered: BTreeMap::new(),
             seen: pair.delivered.len(),
+            burst: 1,
         }
     }
 
-    fn run(&mut self, pair: &mut Pair, ms: u64) {
+    pub(super) fn run(&mut self, pair: &mut Pair, ms: u64) {
         for _ in 0..ms / 10 {
-            let number = CALL + self.sent.len() as u64;
-            let data = Data {
-                number,
-                bytes: 300,
-                ecn: Ecn::NotEct,
-            };
-            let server = pair.server.as_mut().expect("accepted");
-            server.send(pair.now, data).expect("room");
-            self.sent.insert(number, pair.now);
+            for _ in 0..self.burst {
+                let number = CALL + self.sent.len() as u64;
+                let server = pair.server.as_mut().expect("accepted");
+                server.send(pair.now, data(number, 300)).expect("room");
+                self.sent.insert(number, pair.now);
+            }
             for _ in 0..200 {
                 pair.now += Duration::from_micros(50);
                 pair.step(100);

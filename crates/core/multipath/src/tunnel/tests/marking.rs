@@ -257,7 +257,7 @@ fn the_field_of_what_the_client_sends_is_copied_in_and_marks_come_out() {
 /// A tunnel with CoDel before its paths, which always has packets of this field waiting, for two seconds.
 fn waiting_long(ecn: Ecn) -> Pair {
     let mut pair = Pair::new("aware", TunnelConfig::default(), controller("newreno"));
-    pair.config.scheduler_queue = BufferQueue::default();
+    pair.config.scheduler_queue = BufferQueue::CoDel;
     pair.backlog_ecn = ecn;
     pair.open(0);
     pair.open(1);
