@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn windows_wrap() {
         let last = (1 << 48) - 1;
-        let mut numbers = Numbers::new(SeqNo::new(last));
+        let mut numbers = Numbers::new(SeqNo::new(last), DEFAULT_WINDOW);
         assert_eq!(
             (numbers.take(), numbers.take()),
             (SeqNo::new(last), SeqNo::new(0))
