@@ -151,7 +151,7 @@ pub struct UnitEnd {
 }
 
 impl UnitEnd {
-    /// Of a bearer of which nothing came; the unit wants so much outstanding.
+    /// Of a bearer of which nothing came; the unit requests so much outstanding.
     pub const fn new(endpoints: Endpoints, desired_buffer: Bytes) -> Self {
         Self {
             endpoints,
@@ -267,7 +267,7 @@ pub struct EmulatedBearer {
 }
 
 impl EmulatedBearer {
-    /// A bearer between two tunnel endpoints: that at the distributed unit and that at the centralized. The distributed unit wants
+    /// A bearer between two tunnel endpoints: that at the distributed unit and that at the centralized. The distributed unit requests
     /// so much outstanding.
     pub const fn new(downlink: u32, uplink: u32, length: SnLength, desired_buffer: Bytes) -> Self {
         let endpoints = Endpoints {

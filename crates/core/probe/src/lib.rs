@@ -4,7 +4,7 @@
 //!   UE (Client)                                       server (Server)
 //!      | -- Hello (padded) -----------------------------> |  keeps nothing
 //!      | <----------------------------- Challenge (cookie) |
-//!      | -- Begin (cookie, what it wants) ---------------> |  a session, or Refuse
+//!      | -- Begin (cookie, what it asks) ----------------> |  a session, or Refuse
 //!      | <---------------------------------------- Accept |
 //!      | -- Probe, Probe, ... (a train) -----------------> |  light: each comes back as an Echo
 //!      | <--------------------------------- Echo, Echo ... |

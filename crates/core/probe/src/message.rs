@@ -153,7 +153,7 @@ pub struct Probe {
 /// A message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// Of a UE that wants to begin.
+    /// Of a UE that is to begin.
     Hello {
         /// Its nonce.
         client: Nonce,
@@ -167,7 +167,7 @@ pub enum Message {
         /// The cookie.
         cookie: Tag,
     },
-    /// What the UE wants.
+    /// What the UE requests.
     Begin {
         /// Its nonce.
         client: Nonce,
@@ -175,7 +175,7 @@ pub enum Message {
         server: Nonce,
         /// The cookie.
         cookie: Tag,
-        /// What it wants.
+        /// What it requests.
         request: Request,
     },
     /// There is a session.

@@ -137,13 +137,13 @@ mod tests {
         // counters go on where the other proxy's were
         let first = telemetry(9_000_000, None);
         for prb in [33, 132] {
-            let (mut knows, mut new) = (Cell::new(prb, Some(&learnt)), Cell::new(prb, None));
-            for cell in [&mut knows, &mut new] {
+            let (mut moved, mut new) = (Cell::new(prb, Some(&learnt)), Cell::new(prb, None));
+            for cell in [&mut moved, &mut new] {
                 cell.measure(2, &first);
             }
-            let capacity = knows.allocator.capacity(Rnti(1)).expect("reported");
+            let capacity = moved.allocator.capacity(Rnti(1)).expect("reported");
             assert_eq!(new.allocator.capacity(Rnti(1)), Some(capacity));
-            let (wan, ran) = knows.windows();
+            let (wan, ran) = moved.windows();
             let segments = |ms: u64| capacity.as_bps() * ms / 8_000 / MSS.get();
             // a round trip of 10 ms and the needed queue; nothing was measured that could make it longer
             assert!(ran >= segments(10) && ran <= segments(15), "{ran} of {prb}");

@@ -20,7 +20,7 @@ use units::{Bytes, Duration, Instant, Streams};
 const MAX_BATCH: usize = 256;
 /// A super-packet that takes the radio longer than this is cut.
 const MAX_PIECE: Duration = Duration::from_millis(1);
-/// The kernel is told so often that the thread is there.
+/// The kernel is notified so often that the thread is there.
 const ANNOUNCE_INTERVAL: Duration = Duration::from_millis(100);
 /// Between looks at the interface and the device.
 const PLACE_INTERVAL: Duration = Duration::from_secs(1);

@@ -266,7 +266,7 @@ fn so_is_that_of_unacknowledged_mode() {
     check("unacknowledged", errors.remove(0), 2.0);
 }
 
-/// The queues of four UEs at largest Doppler shifts of so many Hz are known to so many milliseconds.
+/// The queues of four UEs at largest Doppler shifts of so many Hz are estimated to so many milliseconds.
 fn four(doppler: f64, seed: u64, limit: f64) {
     let config = cell_config();
     let bearer = acknowledged(&config);

@@ -10,7 +10,7 @@ use crate::{PathId, Payload};
 use units::{Bytes, Instant, Packets};
 
 impl<P: Payload> Tunnel<P> {
-    /// A latency-sensitive packet goes to these paths: a parity is to cover it if the scheduler wants one.
+    /// A latency-sensitive packet goes to these paths: a parity is to cover it if the scheduler has one.
     pub(super) fn cover(&mut self, now: Instant, queued: &Queued<P>, chosen: PathSet) {
         if !self.peer_rebuilds || queued.is_repeated {
             return;

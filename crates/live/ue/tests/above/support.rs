@@ -15,7 +15,7 @@ use testing::{Namespace, wait_for, wait_until};
 pub const ROUTER: &str = "10.9.0.1";
 pub const BEYOND: &str = "10.9.0.2";
 pub const BEYOND_6: &str = "fd09::2";
-/// What the modem is reported to send, bytes a second, but where a test wants it otherwise.
+/// What the modem is reported to send, bytes a second, but where a test states otherwise.
 pub const RATE: u64 = 1_000_000;
 
 /// The router, and a host beyond its modem.
