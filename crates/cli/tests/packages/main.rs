@@ -200,7 +200,7 @@ fn units_are_good() {
         fs::write(&copy, here).expect("written");
         units.push(copy);
     }
-    assert_eq!(units.len(), 5, "{units:?}");
+    assert_eq!(units.len(), 6, "{units:?}");
     if !has("systemd-analyze", "units_are_good") {
         return;
     }
