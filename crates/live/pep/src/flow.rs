@@ -79,7 +79,7 @@ pub(crate) struct Flow {
     /// What it had moved then.
     pub(crate) looked: Looked,
     /// What an allocator has learnt of it: that of the proxy before, and this one's as it is to move.
-    learnt: Mutex<Option<rapid::Learnt>>,
+    learnt: Mutex<Option<Box<rapid::Learnt>>>,
 }
 
 /// It is not noted that the flow moves.

@@ -25,7 +25,7 @@ impl Flow {
         };
         let rtt = &self.meters.wan_rtt;
         rtt.set(micros(learnt.smoothed_rtt), micros(learnt.min_rtt));
-        *lock(&self.learnt) = learnt.flow;
+        *lock(&self.learnt) = learnt.flow.map(Box::new);
         if let Some(window) = learnt.window.filter(|_| is_decided) {
             self.window.decide(window);
             self.show_window();
@@ -34,11 +34,11 @@ impl Flow {
 
     /// An allocator has learnt this.
     pub(crate) fn note_learnt(&self, learnt: rapid::Learnt) {
-        *lock(&self.learnt) = Some(learnt);
+        *lock(&self.learnt) = Some(Box::new(learnt));
     }
 
     /// What an allocator has learnt, as it was noted last.
     pub(crate) fn learnt_by_allocator(&self) -> Option<rapid::Learnt> {
-        *lock(&self.learnt)
+        lock(&self.learnt).as_deref().copied()
     }
 }

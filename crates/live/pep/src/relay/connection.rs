@@ -105,7 +105,7 @@ pub(super) struct Connection {
     /// It stands in the worker's list of those without a pipe.
     pub(super) is_starved: bool,
     /// It is being moved to another proxy, and nothing is done with it meanwhile: what each side had received.
-    frozen: Option<[moving::Received; 2]>,
+    frozen: Option<Box<[moving::Received; 2]>>,
     /// What it brought along from another proxy.
     pub(super) carried: Carried,
 }

@@ -213,7 +213,7 @@ impl Connection {
             .and_then(|()| self.state());
         match state {
             Ok((payload, state, received)) => {
-                self.frozen = Some(received);
+                self.frozen = Some(Box::new(received));
                 Ok((payload, state))
             }
             Err(refused) => {
@@ -313,7 +313,7 @@ impl Connection {
     /// What has come to it, which is silent, since it was frozen; it takes nothing any more.
     pub(in crate::relay) fn flush(&self) -> Vec<Late> {
         let flow = &self.flow;
-        let Some(received) = self.frozen else {
+        let Some(received) = self.frozen.as_deref().copied() else {
             return Vec::new();
         };
         let sides = [(&flow.ran, Towards::Server), (&flow.wan, Towards::Ue)];
