@@ -5,13 +5,15 @@ use std::hash::BuildHasher;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use tun::{Layout, VnetHeader};
+use tun::{Device, Layout, VnetHeader, cut};
 use units::Bytes;
 
 /// Memory that a frame takes beside its bytes.
 const OVERHEAD: u64 = 256;
 /// Bytes of an Ethernet header; its EtherType is the last two.
-pub const ETHERNET: usize = 14;
+const ETHERNET: usize = 14;
+/// The longest frame that a device hands over.
+pub const MAX_BYTES: usize = Device::MAX_READ_BYTES + ETHERNET + 8;
 /// EtherTypes: VLAN tags, at most two of which are followed, and IP.
 const TAGS: [u16; 2] = [0x8100, 0x88a8];
 const IPV4: u16 = 0x0800;
@@ -225,6 +227,20 @@ impl Packet for Frame {
         sum = (sum & 0xffff) + (sum >> 16);
         ip[10..12].copy_from_slice(&(!(sum as u16)).to_be_bytes());
     }
+}
+
+/// A frame as it is; or cut into pieces of so many segments, where it is a super-packet that can be.
+pub fn pieces(frame: &[u8], headers: &Headers, segments: Option<usize>) -> Vec<Vec<u8>> {
+    let mut pieces = Vec::new();
+    let is_cut = segments.is_some_and(|segments| {
+        cut(frame, headers.link, segments, &mut |piece| {
+            pieces.push(piece);
+        })
+    });
+    if !is_cut {
+        pieces = vec![frame.to_vec()];
+    }
+    pieces
 }
 
 #[cfg(test)]

@@ -7,13 +7,11 @@ use daemon::clock;
 use edge::ConfigError;
 use edge::marker::Left;
 use edge::uplink::{UplinkConfig, UplinkMode, UplinkQueue};
-use frames::{ETHERNET, Frame, Headers, Memory};
-use std::collections::VecDeque;
+use frames::{Frame, Headers, MAX_BYTES, Memory, pieces};
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use tun::{Device, cut};
 use units::{Bytes, Duration, Instant, Streams};
 
 /// Frames that are read before others have their turn.
@@ -36,8 +34,6 @@ pub(crate) struct Worker {
     mode: UplinkMode,
     queue: UplinkQueue<Frame>,
     left: Left<Frame>,
-    /// On its way to the interface, in order.
-    outbox: VecDeque<Frame>,
     memory: Memory,
     memory_limit: Bytes,
     hash: RandomState,
@@ -69,11 +65,10 @@ impl Worker {
             mode: config.mode,
             queue: UplinkQueue::new(config, rng)?,
             left: Left::default(),
-            outbox: VecDeque::new(),
             memory: Memory::default(),
             memory_limit,
             hash,
-            buffer: vec![0; Device::MAX_READ_BYTES + ETHERNET + 8].into(),
+            buffer: vec![0; MAX_BYTES].into(),
             is_read: true,
             opens_at: None,
             announce_at: Instant::ZERO,
@@ -92,7 +87,7 @@ impl Worker {
                 true => until.saturating_since(now),
                 false => Duration::ZERO,
             };
-            self.place.wait(&*self.inbox, !self.outbox.is_empty(), time);
+            self.place.port.wait(&*self.inbox, time);
             let now = clock::now();
             if self.take_letters(now) {
                 break;
@@ -131,19 +126,13 @@ impl Worker {
     /// Takes a frame, which is in the buffer, into the queue.
     fn take(&mut self, now: Instant, length: usize) {
         let frame = &self.buffer[..length];
-        let is_ethernet = self.place.is_ethernet;
+        let is_ethernet = self.place.port.is_ethernet();
         let Some(headers) = Headers::of(frame, is_ethernet, &self.hash) else {
             return self.counts.count_drop(Drop::Malformed, 1);
         };
-        let mut pieces = Vec::new();
-        if let Some(segments) = self.segments_at_once(&headers)
-            && cut(frame, headers.link, segments, &mut |piece| {
-                pieces.push(piece);
-            })
-        {
+        let pieces = pieces(frame, &headers, self.segments_at_once(&headers));
+        if pieces.len() > 1 {
             self.counts.cut.fetch_add(1, Relaxed);
-        } else {
-            pieces.push(frame.to_vec());
         }
         for bytes in pieces {
             let headers = Headers::of(&bytes, is_ethernet, &self.hash);
@@ -152,7 +141,7 @@ impl Worker {
             match frame {
                 None => self.counts.count_drop(Drop::Memory, 1),
                 // without it nothing of the interface could be sent
-                Some(frame) if frame.headers.is_discovery => self.outbox.push_back(frame),
+                Some(frame) if frame.headers.is_discovery => self.place.port.put([frame]),
                 Some(frame) => {
                     self.opens_at = self.queue.send(now, frame, &mut self.left);
                 }
@@ -189,26 +178,21 @@ impl Worker {
         self.counts.count_drop(Drop::Limit, overflowed);
         let by_law = dropped.saturating_sub(overflowed);
         self.counts.count_drop(Drop::Law, by_law);
-        self.outbox.extend(self.left.passed.drain(..));
-        while let Some(frame) = self.outbox.front() {
-            let headers = &frame.headers;
-            let Some(sent) = self.place.send(headers.protocol, &frame.bytes) else {
-                return;
-            };
-            match sent {
-                Ok(()) => {
-                    self.counts.passed.fetch_add(headers.segments, Relaxed);
-                    if frame.is_marked {
-                        self.counts.marked.fetch_add(headers.segments, Relaxed);
-                    }
-                }
-                Err(error) => {
-                    tracing::debug!(%error, "a packet could not be sent");
-                    self.counts.count_drop(Drop::Interface, 1);
+        self.place.port.put(self.left.passed.drain(..));
+        let counts = &self.counts;
+        self.place.port.send(|frame, sent| match sent {
+            Ok(()) => {
+                let segments = frame.headers.segments;
+                counts.passed.fetch_add(segments, Relaxed);
+                if frame.is_marked {
+                    counts.marked.fetch_add(segments, Relaxed);
                 }
             }
-            self.outbox.pop_front();
-        }
+            Err(error) => {
+                tracing::debug!(%error, "a packet could not be sent");
+                counts.count_drop(Drop::Interface, 1);
+            }
+        });
     }
 
     fn look(&mut self, now: Instant) {
@@ -242,21 +226,21 @@ impl Worker {
             self.read(now);
             self.queue.empty(now, &mut self.left);
             self.pass();
-            if self.is_read && self.outbox.is_empty() && self.is_quiet() {
+            if self.is_read && self.place.port.unsent() == 0 && self.is_quiet() {
                 break;
             }
-            if !self.outbox.is_empty() {
-                self.place.wait(&*self.inbox, true, QUIET);
+            if self.place.port.unsent() > 0 {
+                self.place.port.wait(&*self.inbox, QUIET);
             }
         }
-        self.counts.count_drop(Drop::Interface, self.outbox.len());
-        self.outbox.clear();
+        self.counts
+            .count_drop(Drop::Interface, self.place.port.unsent());
         self.show();
     }
 
     /// Nothing comes for a while: what a processor was handing over has come.
     fn is_quiet(&mut self) -> bool {
-        self.place.wait(&*self.inbox, false, QUIET);
+        self.place.port.wait(&*self.inbox, QUIET);
         self.inbox.take();
         let Some(length) = self.place.read(&mut self.buffer) else {
             return true;

@@ -7,15 +7,13 @@ use super::place::Place;
 use super::ues::{Context, Ues};
 use daemon::clock;
 use edge::marker::{Holder, Left};
-use frames::{ETHERNET, Frame, Headers, Memory};
+use frames::{Frame, Headers, MAX_BYTES, Memory, pieces};
 use kernel_marker::Way;
-use std::collections::VecDeque;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use tun::{Device, cut};
 use units::{Duration, Instant, Streams};
 
 /// Frames that are read before others have their turn.
@@ -40,8 +38,6 @@ pub(super) struct Worker {
     ues: Ues,
     holder: Holder<Frame>,
     left: Left<Frame>,
-    /// On its way to the interface, in order.
-    outbox: VecDeque<Frame>,
     memory: Memory,
     hash: RandomState,
     buffer: Box<[u8]>,
@@ -73,10 +69,9 @@ impl Worker {
             holder: Holder::new(settings.marker, settings.buffer, rng),
             settings,
             left: Left::default(),
-            outbox: VecDeque::new(),
             memory: Memory::default(),
             hash,
-            buffer: vec![0; Device::MAX_READ_BYTES + ETHERNET + 8].into(),
+            buffer: vec![0; MAX_BYTES].into(),
             touched: Vec::new(),
             is_read: true,
             opens_at: None,
@@ -96,8 +91,7 @@ impl Worker {
                 true => until.saturating_since(now),
                 false => Duration::ZERO,
             };
-            let wants_room = !self.outbox.is_empty();
-            self.place.wait(&*self.inbox, wants_room, time);
+            self.place.port.wait(&*self.inbox, time);
             let now = clock::now();
             if self.take_letters(now) {
                 break;
@@ -160,22 +154,16 @@ impl Worker {
     /// Takes a frame, which is in the buffer, into the queue of its UE.
     fn take(&mut self, now: Instant, length: usize) {
         let frame = &self.buffer[..length];
-        let headers = Headers::of(frame, self.place.is_ethernet, &self.hash);
+        let headers = Headers::of(frame, self.place.port.is_ethernet(), &self.hash);
         let Some(headers) = headers.filter(|of| self.ues.is_named(of.ue)) else {
             return self.counts.count_drop(Reason::Stray, 1);
         };
-        let mut pieces = Vec::new();
-        if let Some(segments) = self.segments_at_once(&headers)
-            && cut(frame, headers.link, segments, &mut |piece| {
-                pieces.push(piece);
-            })
-        {
+        let pieces = pieces(frame, &headers, self.segments_at_once(&headers));
+        if pieces.len() > 1 {
             self.counts.cut.fetch_add(1, Relaxed);
-        } else {
-            pieces.push(frame.to_vec());
         }
         for bytes in pieces {
-            let headers = Headers::of(&bytes, self.place.is_ethernet, &self.hash);
+            let headers = Headers::of(&bytes, self.place.port.is_ethernet(), &self.hash);
             let most = self.settings.memory;
             let frame = headers.and_then(|of| Frame::new(bytes, of, &self.memory, most));
             match frame {
@@ -184,7 +172,7 @@ impl Worker {
                 Some(frame)
                     if frame.headers.is_discovery || !self.ues.is_held(frame.headers.ue) =>
                 {
-                    self.outbox.push_back(frame);
+                    self.place.port.put([frame]);
                 }
                 Some(frame) => {
                     let ue = frame.headers.ue;
@@ -227,26 +215,21 @@ impl Worker {
         self.counts.count_drop(Reason::Buffer, overflowed);
         self.counts
             .count_drop(Reason::Codel, dropped.saturating_sub(overflowed));
-        self.outbox.extend(self.left.passed.drain(..));
-        while let Some(frame) = self.outbox.front() {
-            let headers = &frame.headers;
-            let Some(sent) = self.place.send(headers.protocol, &frame.bytes) else {
-                return;
-            };
-            match sent {
-                Ok(()) => {
-                    self.counts.passed.fetch_add(headers.segments, Relaxed);
-                    if frame.is_marked {
-                        self.counts.marked.fetch_add(headers.segments, Relaxed);
-                    }
-                }
-                Err(error) => {
-                    tracing::debug!(%error, "a packet could not be sent");
-                    self.counts.count_drop(Reason::Interface, 1);
+        self.place.port.put(self.left.passed.drain(..));
+        let counts = &self.counts;
+        self.place.port.send(|frame, sent| match sent {
+            Ok(()) => {
+                let segments = frame.headers.segments;
+                counts.passed.fetch_add(segments, Relaxed);
+                if frame.is_marked {
+                    counts.marked.fetch_add(segments, Relaxed);
                 }
             }
-            self.outbox.pop_front();
-        }
+            Err(error) => {
+                tracing::debug!(%error, "a packet could not be sent");
+                counts.count_drop(Reason::Interface, 1);
+            }
+        });
     }
 
     fn look(&mut self, now: Instant) {
@@ -293,14 +276,15 @@ impl Worker {
             self.holder.empty(now, &mut self.left);
             self.touched.clear();
             self.pass();
-            if self.is_read && self.outbox.is_empty() && self.is_quiet() {
+            if self.is_read && self.place.port.unsent() == 0 && self.is_quiet() {
                 break;
             }
-            if !self.outbox.is_empty() {
-                self.place.wait(&*self.inbox, true, QUIET);
+            if self.place.port.unsent() > 0 {
+                self.place.port.wait(&*self.inbox, QUIET);
             }
         }
-        self.counts.count_drop(Reason::Interface, self.outbox.len());
+        self.counts
+            .count_drop(Reason::Interface, self.place.port.unsent());
         let (ues, mut context) = self.context(clock::now());
         ues.end_all(&mut context);
         self.place.leave();
@@ -311,7 +295,7 @@ impl Worker {
     fn is_quiet(&mut self) -> bool {
         let end = clock::now() + QUIET;
         while self.is_read && clock::now() < end {
-            self.place.wait(&*self.inbox, false, QUIET);
+            self.place.port.wait(&*self.inbox, QUIET);
             self.inbox.take();
             if let Some(length) = self.place.read(&mut self.buffer, &self.counts) {
                 self.is_read = false;
