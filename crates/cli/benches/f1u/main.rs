@@ -10,10 +10,10 @@ use std::io::{BufRead, BufReader};
 use std::net::IpAddr;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use testing::Machine;
+use testing::bench;
 
 /// A download over a recorded drive, by LTE of 20 MHz.
 const DRIVE: &str = r#"
@@ -93,28 +93,28 @@ struct Moment {
 
 type Moments = BTreeMap<IpAddr, Vec<Moment>>;
 
-fn main() {
-    // `cargo bench` passes it, `cargo test` does not: a bench is no test
-    if !std::env::args().any(|argument| argument == "--bench") {
-        return;
-    }
-    let machine = Machine::now();
-    println!(
-        "{}, {}, commit {}, load {:.2}",
-        machine.processor, machine.kernel, machine.commit, machine.load
-    );
-    println!(
-        "| scenario | UE | moments | mean queue, ms | p50 | p95 | largest, ms | queue of both within 1 packet |"
-    );
-    println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
-    for (name, text) in RUNS {
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let request = match arguments.find(|argument| argument != "--bench") {
+        None => Ok(()),
+        Some(other) => Err(format!("{other}: no such argument")),
+    };
+    bench("f1u", request, |()| None, |()| measure())
+}
+
+fn measure() -> Result<String, String> {
+    let mut text = "| scenario | UE | moments | mean queue, ms | p50 | p95 | largest, ms | queue of both within 1 packet |\n"
+        .to_owned();
+    text += &format!("|{}\n", " --- |".repeat(8));
+    for (name, scenario) in RUNS {
         for pep in ["none", "default"] {
-            match run(text, pep) {
-                Ok([truth, wire]) => show(&format!("{name}, pep={pep}"), &truth, &wire),
-                Err(problem) => println!("| {name}, pep={pep} | {problem} |"),
-            }
+            let name = format!("{name}, pep={pep}");
+            let measured = run(scenario, pep).map_err(|problem| format!("{name}: {problem}"));
+            let [truth, wire] = measured?;
+            text += &rows(&name, &truth, &wire);
         }
     }
+    Ok(text)
 }
 
 fn run(scenario: &str, pep: &str) -> Result<[Moments; 2], String> {
@@ -198,7 +198,8 @@ fn folder(pid: u32) -> Option<PathBuf> {
 }
 
 /// A line of the table for each UE.
-fn show(name: &str, truth: &Moments, wire: &Moments) {
+fn rows(name: &str, truth: &Moments, wire: &Moments) -> String {
+    let mut text = String::new();
     for (ip, estimates) in wire {
         let Some(truth) = truth.get(ip) else { continue };
         let mut errors = Vec::new();
@@ -217,14 +218,15 @@ fn show(name: &str, truth: &Moments, wire: &Moments) {
         };
         let count = errors.len();
         let share = |share: f64| errors[((count as f64 * share) as usize).min(count - 1)];
-        println!(
-            "| {name} | {ip} | {count} | {:.1} | {:.2} | {:.2} | {largest:.2} | {:.2} |",
+        text += &format!(
+            "| {name} | {ip} | {count} | {:.1} | {:.2} | {:.2} | {largest:.2} | {:.2} |\n",
             queue / count as f64,
             share(0.5),
             share(0.95),
             close as f64 / count as f64,
         );
     }
+    text
 }
 
 /// The error of an estimate in ms and bytes, and the queue in ms, while something was served.

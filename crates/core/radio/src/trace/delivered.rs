@@ -35,13 +35,7 @@ pub fn delivered(
         steps: steps.into(),
         duration,
     });
-    Some(Trace {
-        source: source.to_owned(),
-        format: Format::Brimful,
-        networks: content.networks(),
-        content,
-        notes: Vec::new(),
-    })
+    Some(Trace::made(source, Format::Brimful, content))
 }
 
 #[cfg(test)]

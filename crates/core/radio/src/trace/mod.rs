@@ -63,3 +63,16 @@ pub struct Trace {
     /// What the reader passed over or assumed, one sentence each.
     pub notes: Vec<String>,
 }
+
+impl Trace {
+    /// One that was not read from a file.
+    fn made(source: &str, format: Format, content: Content) -> Self {
+        Self {
+            source: source.to_owned(),
+            format,
+            networks: content.networks(),
+            content,
+            notes: Vec::new(),
+        }
+    }
+}

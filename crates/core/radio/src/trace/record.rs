@@ -166,13 +166,7 @@ impl Recorder {
                 duration,
             }),
         };
-        Some(Trace {
-            source: source.to_owned(),
-            format: Format::Brimful,
-            networks: content.networks(),
-            content,
-            notes: Vec::new(),
-        })
+        Some(Trace::made(source, Format::Brimful, content))
     }
 }
 

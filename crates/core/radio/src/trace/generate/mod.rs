@@ -162,13 +162,7 @@ pub fn generate(kind: Kind, duration: Duration, seed: u64) -> Result<Trace, Gene
         }
     };
     let source = format!("generated, kind {kind}, duration {duration}, seed {seed}");
-    Ok(Trace {
-        source,
-        format: kind.format(),
-        networks: content.networks(),
-        content,
-        notes: Vec::new(),
-    })
+    Ok(Trace::made(&source, kind.format(), content))
 }
 
 /// Both cells of a street have the same streams: they are of one drive.
