@@ -16,6 +16,11 @@ mod radios;
 #[cfg(test)]
 mod tests;
 mod transfer;
+mod units;
+#[cfg(test)]
+mod units_tests;
+
+pub use units::{Place, UnitEvent};
 
 use crate::Error;
 use crate::cell::{CellAccess, CellRoute, Delivered};
@@ -70,6 +75,8 @@ pub struct Cells<P> {
     has_unreported: bool,
     /// What UEs send waits there first.
     uplink: Option<UplinkQueues<P>>,
+    /// Where base stations are in two parts, what goes to the distributed units.
+    to_units: Option<VecDeque<UnitEvent<P>>>,
     // kept for its memory
     lost: Vec<Numbered<P>>,
 }
@@ -145,6 +152,7 @@ impl<P: Packet + Send> Cells<P> {
             dropped: Vec::new(),
             has_unreported: false,
             uplink: UplinkQueues::new(experiment, &streams, began)?,
+            to_units: None,
             lost: Vec::new(),
         })
     }
