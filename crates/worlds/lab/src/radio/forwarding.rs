@@ -4,7 +4,7 @@ use super::paths::Paths;
 use super::steering::Steering;
 use crate::measure::{Flows, Hop};
 use crate::packet::Packet;
-use crate::split::{self, Pdu, Split};
+use crate::split::{self, Pdu};
 use crate::topology::Devices;
 use crate::traffic::EndStates;
 use crate::{Error, names};

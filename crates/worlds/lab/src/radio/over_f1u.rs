@@ -117,7 +117,7 @@ impl Network {
         }
     }
 
-    /// The cells, if there are several. What is done to them is not before what was done last.
+    /// The cells, if there are several.
     fn several(&mut self) -> Option<&mut Cells<Packet>> {
         match self.topology.radio() {
             Some(Radio::Several(cells)) => Some(cells),

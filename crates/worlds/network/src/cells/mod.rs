@@ -12,15 +12,15 @@
 mod failure;
 mod measured;
 mod mobile;
+mod parts;
+#[cfg(test)]
+mod parts_tests;
 mod radios;
 #[cfg(test)]
 mod tests;
 mod transfer;
-mod units;
-#[cfg(test)]
-mod units_tests;
 
-pub use units::{Place, UnitEvent};
+pub use parts::{Place, UnitEvent};
 
 use crate::Error;
 use crate::cell::{CellAccess, CellRoute, Delivered};

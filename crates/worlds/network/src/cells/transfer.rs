@@ -1,7 +1,7 @@
 //! How the packets of a UE go from cell to cell.
 
 use super::mobile::{Mobile, Numbered};
-use super::units::to_unit;
+use super::parts::to_unit;
 use super::{CellRoute, Cells, Delivered, OneCell, UnitEvent, Waiting, held};
 use mobility::{Count, MIN_STAY};
 use queue::Packet;
