@@ -48,7 +48,7 @@ impl Network {
                 split.progress(|_, (ue, bearer)| cell.downlink(ue, bearer)?.transmitted);
             }
             Some(Radio::Several(cells)) => {
-                split.progress(|cell, (ue, bearer)| cells.downlink(cell, ue, bearer)?.transmitted)
+                split.progress(|cell, (ue, bearer)| cells.downlink(cell, ue, bearer)?.transmitted);
             }
             None => {}
         }
