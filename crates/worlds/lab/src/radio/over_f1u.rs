@@ -68,6 +68,11 @@ impl Network {
         }
         if let Some(cells) = self.several() {
             for (place, packet) in split.take_lost() {
+                // the unit reports the number that it missed
+                let packet = Packet {
+                    pdu: None,
+                    ..packet
+                };
                 cells.lose_on_wire(now, place, packet);
             }
             self.take_dropped(now);
