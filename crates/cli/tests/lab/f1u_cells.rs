@@ -1,7 +1,7 @@
 //! Several cells, each with a distributed unit on a wire of its own: a user who changes cells is seen on the wires, by a real service.
 
 use crate::capture::{inside, namespace_of};
-use crate::moving::{assert_whole, curl, moved, shell, status, until_one_moved};
+use crate::moving::{assert_whole, curl, moved, shell_with, status, until_one_moved};
 use crate::{Running, has_root, output, stderr, stdout};
 use rnis::codec::decode_json;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
@@ -13,7 +13,7 @@ use std::net::{IpAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use testing::{HANG_LIMIT, wait_for};
 
@@ -61,20 +61,7 @@ secret-sha256 = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25
 "#;
 
 /// Base stations in two parts, in each cell.
-fn in_two_parts(mut command: Command) -> Command {
-    // options of `lab shell` come before what it runs
-    let program = command.get_program().to_owned();
-    let arguments: Vec<_> = command.get_args().map(ToOwned::to_owned).collect();
-    let at = arguments.iter().position(|it| it == "--");
-    let (options, run) = arguments.split_at(at.expect("a script"));
-    command = Command::new(program);
-    command.args(options);
-    for cell in 0..2 {
-        command.args(["--set", &format!("cell.{cell}.f1-u=true")]);
-    }
-    command.args(run);
-    command
-}
+const IN_TWO_PARTS: [&str; 2] = ["cell.0.f1-u=true", "cell.1.f1-u=true"];
 
 /// Runs something in a network.
 fn within<T: Send>(network: &OwnedFd, run: impl FnOnce() -> T + Send) -> T {
@@ -196,7 +183,8 @@ fn a_service_on_the_wires_announces_each_change_of_cell() {
         go.display(),
         done.display()
     );
-    let running = Running::start(in_two_parts(shell(folder.path(), "none", 900, &script)));
+    let command = shell_with(folder.path(), "none", 900, &IN_TWO_PARTS, &script);
+    let running = Running::start(command);
     let (networks, lab) = (running.networks(), running.folder());
     let central = wait_for("the lab's service", || {
         lab.join("rnis.sock")
@@ -272,8 +260,14 @@ fn connections_follow_a_user_whom_the_wires_show_in_another_cell() {
             status("pep.sock"),
             status("pep-2.sock"),
         ];
-        let command = shell(folder.path(), "default", 10, &script.join("\n"));
-        let done = output(in_two_parts(command));
+        let script = script.join("\n");
+        let done = output(shell_with(
+            folder.path(),
+            "default",
+            10,
+            &IN_TWO_PARTS,
+            &script,
+        ));
         let (printed, report) = (stdout(&done), stderr(&done));
         let lines: Vec<&str> = printed.lines().collect();
         assert_eq!(lines.first(), Some(&"0"), "{report}");

@@ -15,7 +15,18 @@ const FILE: usize = 40_000_000;
 const RATE: &str = "3M";
 
 /// A program on the user that goes to and fro each second, so many times, with a server that has `file`.
-pub(crate) fn shell(folder: &Path, pep: &str, times: usize, script: &str) -> Command {
+fn shell(folder: &Path, pep: &str, times: usize, script: &str) -> Command {
+    shell_with(folder, pep, times, &[], script)
+}
+
+/// The same, with more options.
+pub(crate) fn shell_with(
+    folder: &Path,
+    pep: &str,
+    times: usize,
+    sets: &[&str],
+    script: &str,
+) -> Command {
     let files = folder.join("files");
     fs::create_dir(&files).expect("a folder");
     fs::write(files.join("file"), pattern(0, FILE)).expect("written");
@@ -30,6 +41,9 @@ pub(crate) fn shell(folder: &Path, pep: &str, times: usize, script: &str) -> Com
         format!("ue.phone.handovers=[{handovers}]"),
     ] {
         command.args(["--set", &set]);
+    }
+    for set in sets {
+        command.args(["--set", set]);
     }
     command.args(["--", "sh", "-c", script]);
     command
