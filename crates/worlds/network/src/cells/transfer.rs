@@ -56,6 +56,7 @@ impl<P: Packet + Send> Cells<P> {
             self.dropped.push(packet.packet);
         }
         self.lost = lost;
+        self.note_next(cell);
     }
 
     /// A packet will not come.
@@ -117,6 +118,7 @@ impl<P: Packet + Send> Cells<P> {
         let source = &mut self.cells[from];
         source.served -= 1;
         let left = source.access.let_go(now, UeIndex(ue));
+        self.note_next(from);
         self.on_unit_event(UnitEvent::Left { ue });
         let mobile = &mut self.ues[ue];
         mobile.left_at[from] = Some(now);
@@ -199,6 +201,7 @@ impl<P: Packet + Send> Cells<P> {
         let target = &mut self.cells[to];
         target.served += 1;
         target.access.take_in(now, UeIndex(ue));
+        self.note_next(to);
         self.on_unit_event(UnitEvent::Served { ue, cell: to });
         let mobile = &mut self.ues[ue];
         mobile.serving = to;
