@@ -12,10 +12,15 @@
 mod failure;
 mod measured;
 mod mobile;
+mod parts;
+#[cfg(test)]
+mod parts_tests;
 mod radios;
 #[cfg(test)]
 mod tests;
 mod transfer;
+
+pub use parts::{Place, UnitEvent};
 
 use crate::Error;
 use crate::cell::{CellAccess, CellRoute, Delivered};
@@ -72,6 +77,8 @@ pub struct Cells<P> {
     has_unreported: bool,
     /// What UEs send waits there first.
     uplink: Option<UplinkQueues<P>>,
+    /// Where base stations are in two parts, what goes to the distributed units.
+    to_units: Option<VecDeque<UnitEvent<P>>>,
     // kept for its memory
     lost: Vec<Numbered<P>>,
 }
@@ -149,6 +156,7 @@ impl<P: Packet + Send> Cells<P> {
             dropped: Vec::new(),
             has_unreported: false,
             uplink: UplinkQueues::new(experiment, &streams, began)?,
+            to_units: None,
             lost: Vec::new(),
         })
     }
