@@ -98,7 +98,7 @@ fn page(status: &Status) -> String {
     }
     let rate = modem.rate_bps.unwrap_or_default();
     page.single(
-        "rate_bits_per_second",
+        "rate_bps",
         "gauge",
         "What the radio takes; 0: not known.",
         rate,
