@@ -6,7 +6,7 @@ use crate::support::daemon::Daemon;
 use crate::support::traffic::{accept, connect, listen};
 use crate::support::two::Two;
 use crate::support::{client, server};
-use relocation::{Ahead, Message, Outcome, Towards};
+use relocation::{Ahead, Message, Outcome, Towards, Way};
 use rustix::process::Signal;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -225,9 +225,11 @@ fn a_transfer_that_is_refused_changes_nothing() {
             flows: 1,
         },
         Message::Ahead(Box::new(Ahead {
-            client: ends[0],
-            server: ends[1],
-            towards: Towards::Ue,
+            way: Way {
+                client: ends[0],
+                server: ends[1],
+                towards: Towards::Ue,
+            },
             at: 1,
             acknowledged: 0,
             bytes: vec![1; 10],
