@@ -119,6 +119,7 @@ fn needs_restart(old: &Config, new: &Config) -> Vec<&'static str> {
         }
     };
     compare("encryption", old.encryption != new.encryption);
+    compare("threads", old.threads != new.threads);
     compare("scheduler", old.scheduler != new.scheduler);
     compare(
         "settings of the connection or [reorder]",
