@@ -5,9 +5,9 @@
 //!                                       inner packets                        once), TCP carriers
 //! ```
 //!
-//! One thread takes packets in and decides; it sleeps until a descriptor or the clock wakes it. Where two processors are,
-//! a second one seals, sends and writes what the first has decided (`output`). Others answer the admin socket and
-//! `/metrics`.
+//! One thread takes packets in and decides; it sleeps until a descriptor or the clock wakes it. It sends and writes them
+//! too, or with `threads = 2` a second one seals, sends and writes what the first has decided (`output`). Others answer the
+//! admin socket and `/metrics`.
 //!
 //! What a path carries is sealed by `secrecy` (UDP: each datagram, TCP: each frame), unless `encryption = "none"`.
 //!

@@ -50,13 +50,10 @@ mod tests {
         for (line, part) in [
             ("n = 3", "n = \"3\"; expected 1, auto"),
             ("n = \"two\"", "n = \"two\"; expected 1, auto"),
-            ("n = true", "n"),
+            ("n = true", "n is a truth value"),
         ] {
             let error = read(line).expect_err(line);
-            assert!(
-                error.starts_with("f:1:5: ") && error.contains(part),
-                "{error}"
-            );
+            assert!(error.starts_with("f:1:") && error.contains(part), "{error}");
         }
     }
 }

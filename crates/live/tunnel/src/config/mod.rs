@@ -55,13 +55,17 @@ impl Encryption {
     pub const NAMES: [(&str, Self); 2] = [("on", Self::On), ("none", Self::None)];
 }
 
+/// Processors from which on [`Threads::Auto`] has two threads: on a machine of two that has all ends of a connection a second one
+/// made it slower (`docs/results/tunnel.md`).
+pub const FOR_TWO: usize = 4;
+
 /// Threads that move packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Threads {
-    /// Two where the process has two processors or more, by its affinity and its share of the machine.
-    #[default]
+    /// Two where the process has [`FOR_TWO`] processors or more, by its affinity and its share of the machine.
     Auto,
     /// One does everything.
+    #[default]
     One,
     /// A second seals, sends and writes.
     Two,
@@ -75,7 +79,7 @@ impl Threads {
     pub(crate) fn has_second(self) -> bool {
         let processors = || std::thread::available_parallelism().map_or(1, usize::from);
         match self {
-            Self::Auto => processors() >= 2,
+            Self::Auto => processors() >= FOR_TWO,
             Self::One => false,
             Self::Two => true,
         }

@@ -54,7 +54,6 @@ fn every_byte_arrives_by_one_thread_and_by_two() {
             assert!(threads == 2 || both == [0, 0], "{both:?}");
             threads == 1 || both.iter().all(|count| *count > 0)
         });
-        assert!(!client.log().contains("path down"), "{}", client.log());
     }
 }
 

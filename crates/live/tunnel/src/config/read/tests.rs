@@ -388,7 +388,7 @@ fn threads_are_one_two_or_as_many_as_pay() {
             .map(|config| config.threads)
             .map_err(|e| e.to_string())
     };
-    assert_eq!(of(""), Ok(Threads::Auto));
+    assert_eq!(of(""), Ok(Threads::One));
     assert_eq!(of("threads = \"auto\""), Ok(Threads::Auto));
     assert_eq!(of("threads = 1"), Ok(Threads::One));
     assert_eq!(of("threads = 2"), Ok(Threads::Two));
