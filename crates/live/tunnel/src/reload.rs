@@ -105,6 +105,7 @@ fn fixed(old: &Config, new: &Config) -> Differences {
     let mut differences = Differences::default();
     let mut compare = |name, differs: bool| differences.cannot(name, differs);
     compare("encryption", old.encryption != new.encryption);
+    compare("threads", old.threads != new.threads);
     compare("scheduler", old.scheduler != new.scheduler);
     compare(
         "settings of the connection or [reorder]",
