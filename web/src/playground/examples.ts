@@ -20,7 +20,7 @@ export const EXAMPLES: readonly [string, Partial<State>][] = [
     "Video on a busy cell",
     {
       trace: "bursty.csv",
-      duration: 60,
+      duration: 30,
       flows: [
         { app: "download", cc: "cubic" },
         { app: "video", cc: "cubic" },

@@ -28,7 +28,7 @@ interface Result {
 }
 
 /** The figures that are shown at once, in this order; the others are below. */
-const FIRST = ["received", "goodput", "rtt", "queues"];
+const FIRST = ["rtt", "received", "goodput", "queues"];
 /** What to see in them. */
 const CAPTIONS: Record<string, string> = {
   received: METRICS.received_bps?.caption ?? "",
