@@ -117,7 +117,7 @@ export function usualStep(points: Points): number | null {
   return steps.sort((a, b) => a - b)[Math.floor(steps.length / 2)] ?? null;
 }
 
-/** The window over which a line of means has them, as a sentence; the first line's that has any. */
+/** Over how much time lines of means have them, as a sentence; that of the first with two points. */
 export function window(lines: readonly Points[]): string {
   const step = lines.map(usualStep).find((found) => found !== null && found > 0);
   return step ? ` Means over ${withUnit("ms", step * 1000)} each.` : "";
@@ -161,7 +161,6 @@ function overTime(
   const { names, count } = chosen(sets, choice, metric, kind);
   if (names.length === 0) return null;
   const isRate = metric === GOODPUT || metric === RECEIVED;
-  const isDrawn = (s: Series) => s.metric === metric && s.kind === kind;
   // lanes and stacks cannot be laid over one another: a panel each
   const cannotOverlap = spec.kind === "lane" || spec.kind === "stack";
   const apart = sets.length > 1 && (cannotOverlap || choice.sideBySide === true);
@@ -182,13 +181,12 @@ function overTime(
   const panels: Panel[] = apart
     ? sets.map((set) => ({ title: set.label, lines: [...bounds(set), ...linesOf(set, 0)] }))
     : [{ title: "", lines: [...sets.flatMap(bounds), ...sets.flatMap((s, i) => linesOf(s, i))] }];
-  const over = isRate ? window(sets[0]?.series.filter(isDrawn).map((s) => s.points()) ?? []) : "";
   const title = several ? `${spec.title}: ${KIND_NAMES[kind]}` : spec.title;
   const cut = count > names.length ? ` ${names.length} of ${count} are drawn.` : "";
   return {
     id: several ? `${metric}-${kind}` : metric,
     title,
-    caption: spec.caption + over + cut,
+    caption: spec.caption + cut,
     overTime: true,
     x: TIME,
     y: {
