@@ -69,6 +69,7 @@ impl<P: Packet + Send> Cells<P> {
         let source = &mut self.cells[from];
         source.served -= 1;
         let left = source.access.let_go(now, UeIndex(ue));
+        self.note_next(from);
         let mobile = &mut self.ues[ue];
         mobile.left_at[from] = Some(now);
         mobile.monitor.reset();

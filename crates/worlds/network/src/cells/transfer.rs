@@ -52,6 +52,7 @@ impl<P: Packet + Send> Cells<P> {
             self.dropped.push(packet.packet);
         }
         self.lost = lost;
+        self.note_next(cell);
     }
 
     /// A packet will not come.
@@ -103,6 +104,7 @@ impl<P: Packet + Send> Cells<P> {
         let source = &mut self.cells[from];
         source.served -= 1;
         let left = source.access.let_go(now, UeIndex(ue));
+        self.note_next(from);
         let mobile = &mut self.ues[ue];
         mobile.left_at[from] = Some(now);
         mobile.monitor.reset();
@@ -184,6 +186,7 @@ impl<P: Packet + Send> Cells<P> {
         let target = &mut self.cells[to];
         target.served += 1;
         target.access.take_in(now, UeIndex(ue));
+        self.note_next(to);
         let mobile = &mut self.ues[ue];
         mobile.serving = to;
         mobile.target.on_access();
