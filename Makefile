@@ -142,7 +142,7 @@ fuzz: setup  ## every fuzz target for a minute (nightly features by RUSTC_BOOTST
 traces: build  ## make the shipped traces again
 	@scripts/make-traces
 
-book: setup  ## the guide, as a book of HTML pages in target/book, with the crates' rustdoc
+book: setup playground  ## the guide, as a book of HTML pages in target/book, with the playground and the crates' rustdoc
 	@CARGO="$(CARGO)" scripts/book
 
 .PHONY: setup-judges

@@ -72,6 +72,7 @@ fn what_was_found_and_the_round_trips_stand_above_the_tables() {
     let parts = [
         "<caption>Found: pep=default beside pep=none</caption>",
         "<section class=\"figure\" id=\"rtt\">",
+        "<nav aria-label=\"Contents\">",
         "<caption>Flows at a glance</caption>",
         "<h2 id=\"series\">",
         "<section class=\"figure\" id=\"received\">",
@@ -86,6 +87,43 @@ fn what_was_found_and_the_round_trips_stand_above_the_tables() {
     for once in [parts[0], parts[1], "<caption>Bottleneck</caption>"] {
         assert_eq!(page.matches(once).count(), 1, "{once}");
     }
+}
+
+#[test]
+fn a_page_of_one_run_begins_with_what_was_measured() {
+    let runs = [run(1, 2.0, 100)];
+    let page = page(&[("", &runs)], |_| {});
+    let measured = "<table class=\"found\"><caption>Measured</caption><tbody><tr>\
+                    <th scope=\"row\">cubic</th><td class=\"t\"><span>";
+    let at = page.find(measured).expect("what was measured");
+    assert!(at < page.find("id=\"rtt\"").expect("round trips"));
+    assert!(page[at..].contains(" % used</span> </td></tr>"));
+}
+
+#[test]
+fn several_variants_have_a_group_each_and_no_part_of_a_sentence_breaks() {
+    let (a, b) = ([run(1, 40.0, 100)], [run(1, 2.0, 100)]);
+    let page = page(&[("none", &a), ("paper", &b), ("default", &b)], |_| {});
+    for variant in ["paper", "default"] {
+        let group = format!("<th scope=\"rowgroup\" colspan=\"2\">{variant}</th>");
+        assert_eq!(page.matches(&group).count(), 1, "{variant}");
+    }
+    assert!(page.contains(" % of the goodput,</span> <span>"));
+    assert!(page.contains(" → "));
+    assert!(!page.contains(" -&gt; "));
+}
+
+#[test]
+fn a_rate_states_over_what_it_is_a_mean() {
+    let page = |points| page(&[("", &[run(1, 2.0, points)])], |_| {});
+    let window = |page: &str| {
+        let at = page.find(" Means over ").expect("a window");
+        let words: Vec<&str> = page[at..].split_whitespace().take(4).collect();
+        assert_eq!(words[3], "ms");
+        words[2].parse::<f64>().expect("milliseconds")
+    };
+    // more points than are drawn: longer means
+    assert!(window(&page(20_000)) > window(&page(100)));
 }
 
 #[test]
