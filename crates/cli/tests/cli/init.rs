@@ -38,6 +38,8 @@ fn every_choice_can_be_run() {
             let given = ["init", &file, "--traffic", traffic, "--question", question];
             let run = place.run(&[&given[..], radio].concat()).succeeded();
             assert!(run.stderr.contains("brimful compare"), "{run:?}");
+            let about = "one user with download, pages, call, video, quic. Next:";
+            assert!(run.stderr.contains(about), "{run:?}");
             let next = [
                 "compare",
                 &file,
