@@ -129,3 +129,46 @@ fn a_release_has_checksums_and_a_bill_of_materials() {
         "{refused:?}"
     );
 }
+
+/// Every place that states the version states that of `Cargo.toml`.
+#[test]
+fn the_version_is_one() {
+    let version = env!("CARGO_PKG_VERSION");
+    let read = |file: &str| {
+        let text = fs::read_to_string(root().join(file));
+        text.unwrap_or_else(|error| panic!("{file}: {error}"))
+    };
+    for (file, line) in [
+        ("packaging/helm/brimful/Chart.yaml", format!("version: {version}")),
+        (
+            "packaging/helm/brimful/Chart.yaml",
+            format!("appVersion: \"{version}\""),
+        ),
+        ("web/package.json", format!("  \"version\": \"{version}\",")),
+        ("web/package-lock.json", format!("  \"version\": \"{version}\",")),
+    ] {
+        assert!(read(file).lines().any(|l| l == line), "{file}: {line}");
+    }
+    let fuzzed = read("fuzz/Cargo.lock");
+    let dash = format!("name = \"dash\"\nversion = \"{version}\"\n");
+    assert!(fuzzed.contains(&dash), "fuzz/Cargo.lock: {dash}");
+    for (file, mark) in [
+        ("Makefile", "cc@"),
+        ("CONTRIBUTING.md", "cc@"),
+        ("docs/development.md", "cc@"),
+        ("docs/how-to-add-an-algorithm.md", "cc@"),
+        ("docs/algorithms/congestion-control.md", "cc@"),
+        ("docs/semver.md", "tag = \"v"),
+        ("docs/radio-state.md", "tag = \"v"),
+        ("docs/guide/developer.md", "tag = \"v"),
+    ] {
+        let page = read(file);
+        let stated: Vec<&str> = page.split(mark).skip(1).collect();
+        assert!(!stated.is_empty(), "{file}: no {mark}");
+        for rest in stated {
+            assert!(rest.starts_with(version), "{file}: {mark}{:.10}", rest);
+        }
+    }
+    let heading = format!("\n## [{version}] - ");
+    assert!(read("CHANGELOG.md").contains(&heading), "{heading}");
+}
