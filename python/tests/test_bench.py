@@ -122,6 +122,11 @@ def test_quick_runs_record_nothing(
         assert raised.value.code == 2
 
 
+def test_building_runs_nothing(main: Callable[..., int], capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main("--build") == 0
+    assert str(tmp_path) not in capfd.readouterr().out
+
+
 def test_output_becomes_markdown(bench: ModuleType) -> None:
     assert bench.readable("a  1\nb  2\n") == "```text\na  1\nb  2\n```"
     # a table whose bench prints no rule, with its title before and a note behind
