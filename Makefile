@@ -129,7 +129,7 @@ properties: setup  ## the property tests, PROPTEST_CASES (2000) cases each, draw
 	PROPTEST_CASES=$(or $(PROPTEST_CASES),2000) $(CARGO) test --workspace --locked --lib --bins
 	BRIMFUL_SCHEDULES=1000000 $(CARGO) test --release --locked -p pep --lib relay::model
 	PROPTEST_CASES=$(or $(PROPTEST_CASES),2000) $(CARGO) test --locked \
-		$(addprefix -p ,queue radio ran rapid rnis cc@0.2.0 sim scenario) --test '*'
+		$(addprefix -p ,queue radio ran rapid rnis cc@0.3.0 sim scenario) --test '*'
 
 fuzz: setup  ## every fuzz target for a minute (nightly features by RUSTC_BOOTSTRAP)
 	@scripts/fuzz
