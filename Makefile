@@ -145,13 +145,13 @@ setup-judges: setup  ## install what the judges of `brimful lab judge` run and m
 	@$(AS_CALLER) scripts/setup --judges
 
 .PHONY: packages
-packages: setup web wheel  ## Debian package and wheel in dist/; the former checked by lintian and, as root, installed and purged
+packages: setup web wheel  ## Debian package and wheels in dist/; the former checked by lintian and, as root, installed, upgraded from 0.2.0 and purged
 	@scripts/setup --packages
 	$(CARGO) build --profile dist --locked --quiet -p brimful
 	@scripts/packages
 	@cp target/wheels/brimful-*.whl dist/
 	lintian --fail-on error,warning dist/brimful_*.deb
-	$(CARGO) test --profile ci --locked -p brimful --test packages
+	@scripts/packages --try dist/brimful_*.deb
 
 .PHONY: dist
 dist: packages  ## what is released, in dist/: the packages, the sources, the tunnel for routers, bills of materials (CycloneDX), checksums
