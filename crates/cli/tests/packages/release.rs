@@ -139,13 +139,19 @@ fn the_version_is_one() {
         text.unwrap_or_else(|error| panic!("{file}: {error}"))
     };
     for (file, line) in [
-        ("packaging/helm/brimful/Chart.yaml", format!("version: {version}")),
+        (
+            "packaging/helm/brimful/Chart.yaml",
+            format!("version: {version}"),
+        ),
         (
             "packaging/helm/brimful/Chart.yaml",
             format!("appVersion: \"{version}\""),
         ),
         ("web/package.json", format!("  \"version\": \"{version}\",")),
-        ("web/package-lock.json", format!("  \"version\": \"{version}\",")),
+        (
+            "web/package-lock.json",
+            format!("  \"version\": \"{version}\","),
+        ),
     ] {
         assert!(read(file).lines().any(|l| l == line), "{file}: {line}");
     }
@@ -166,7 +172,7 @@ fn the_version_is_one() {
         let stated: Vec<&str> = page.split(mark).skip(1).collect();
         assert!(!stated.is_empty(), "{file}: no {mark}");
         for rest in stated {
-            assert!(rest.starts_with(version), "{file}: {mark}{:.10}", rest);
+            assert!(rest.starts_with(version), "{file}: {mark}{rest:.10}");
         }
     }
     let heading = format!("\n## [{version}] - ");
