@@ -72,7 +72,7 @@ proptest! {
     fn what_a_wire_with_a_delay_has_at_a_handover_goes_on_to_the_next_cell(
         delay in 0u64..30_000,
         interruption in 0u64..100,
-        interval in 200u64..3_000,
+        interval in 400u64..3_000,
         seed in 0u64..1_000,
         loses_each in 5usize..200,
     ) {
