@@ -50,10 +50,12 @@ python-test: setup  ## its types and its tests
 	@scripts/python test
 
 wheel: setup  ## the Python package to be installed elsewhere, into target/wheels; installed and tried, and that for aarch64
+	@scripts/setup --wheels
 	@rm -rf target/wheels
 	@scripts/python wheel
 	@scripts/python wheel-test target/wheels/brimful-*.whl
 	@scripts/python wheel aarch64 present
+	@for file in target/wheels/*.whl; do scripts/python wheel-check "$$file" || exit 1; done
 
 build: web  ## the program: target/release/brimful
 	@[ -x $(BRIMFUL) ] || echo "make: building $(BRIMFUL): the first time that takes minutes"
@@ -93,16 +95,9 @@ tunnel-demo: setup build  ## as root: curl and a call over two paths at once, on
 tunnel-router: setup-build  ## the tunnel alone for routers, aarch64 and armv7, cross-compiled and checked: target/router
 	@$(AS_CALLER) env CARGO="$(CARGO)" scripts/cross $(TUNNEL_ROUTER_ARGS)
 
-bench: setup build  ## speed on this machine: the simulator, the queues, and as root the lab and the proxy beside HAProxy
+bench: setup web  ## as root, three quarters of an hour on a quiet machine: speed of all parts, the proxy beside HAProxy, the tunnel: docs/results/speed.md
 	@scripts/setup --bench
-	$(CARGO) bench --locked -p sim --bench speed -- --record
-	$(CARGO) bench --locked -p queue --bench queues
-	$(CARGO) bench --locked -p edge --bench deciding
-	$(CARGO) bench --locked -p quinn-cc --bench adapter
-	$(CARGO) bench --locked -p lab --bench real_time
-	$(CARGO) bench --locked -p kernel-marker
-	$(CARGO) bench --locked -p pep --bench relay -- --record
-	$(CARGO) bench --locked -p tunnel --bench throughput -- --record
+	@scripts/bench $(or $(BENCH_ARGS),--record)
 
 bench-lab: setup build  ## as root: what the real kernel does in real time, with intervals: docs/results/lab-claims.md
 	@scripts/bench-lab $(BENCH_LAB_ARGS)
@@ -134,7 +129,7 @@ properties: setup  ## the property tests, PROPTEST_CASES (2000) cases each, draw
 	PROPTEST_CASES=$(or $(PROPTEST_CASES),2000) $(CARGO) test --workspace --locked --lib --bins
 	BRIMFUL_SCHEDULES=1000000 $(CARGO) test --release --locked -p pep --lib relay::model
 	PROPTEST_CASES=$(or $(PROPTEST_CASES),2000) $(CARGO) test --locked \
-		$(addprefix -p ,queue radio ran rapid rnis cc@0.2.0 sim scenario) --test '*'
+		$(addprefix -p ,queue radio ran rapid rnis cc@0.3.0 sim scenario) --test '*'
 
 fuzz: setup  ## every fuzz target for a minute (nightly features by RUSTC_BOOTSTRAP)
 	@scripts/fuzz
@@ -142,7 +137,7 @@ fuzz: setup  ## every fuzz target for a minute (nightly features by RUSTC_BOOTST
 traces: build  ## make the shipped traces again
 	@scripts/make-traces
 
-book: setup  ## the guide, as a book of HTML pages in target/book, with the crates' rustdoc
+book: setup playground  ## the guide, as a book of HTML pages in target/book, with the playground and the crates' rustdoc
 	@CARGO="$(CARGO)" scripts/book
 
 .PHONY: setup-judges
@@ -150,16 +145,17 @@ setup-judges: setup  ## install what the judges of `brimful lab judge` run and m
 	@$(AS_CALLER) scripts/setup --judges
 
 .PHONY: packages
-packages: setup web wheel  ## Debian package and wheel in dist/; the former checked by lintian and, as root, installed and purged
+packages: setup web wheel  ## Debian package and wheels in dist/; the former checked by lintian and, as root, installed, upgraded from 0.2.0 and purged
 	@scripts/setup --packages
 	$(CARGO) build --profile dist --locked --quiet -p brimful
 	@scripts/packages
 	@cp target/wheels/brimful-*.whl dist/
 	lintian --fail-on error,warning dist/brimful_*.deb
-	$(CARGO) test --profile ci --locked -p brimful --test packages
+	@scripts/packages --try dist/brimful_*.deb
 
 .PHONY: dist
-dist: packages  ## what is released: the packages in dist/ with a bill of materials (CycloneDX) and checksums
+dist: packages  ## what is released, in dist/: the packages, the sources, the tunnel for routers, bills of materials (CycloneDX), checksums
+	@$(AS_CALLER) env CARGO="$(CARGO)" scripts/cross present
 	@scripts/dist
 
 .PHONY: kernels

@@ -1,13 +1,12 @@
 // First paint and first result of each page, by visits with an empty cache; a table of means with intervals.
 
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import http from "node:http";
-import type { AddressInfo } from "node:net";
+import { existsSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
-import { extname, join, normalize } from "node:path";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type Browser, test } from "@playwright/test";
 import { Dashboard, RESULTS, ROOT } from "../tests/brimful";
+import { served } from "../tests/server";
 
 const REPEATS = Number(process.env.BENCH_REPEATS ?? 10);
 const OUT = process.env.BENCH_OUT ?? join(ROOT, "web/test-results/paint.md");
@@ -96,32 +95,6 @@ async function measure(browser: Browser, name: string, url: string, isThere: IsT
     FIRST_RESULT,
   );
   rows.push(`| ${name} | ${paint} | ${result} |`);
-}
-
-const TYPES: Record<string, string> = {
-  ".html": "text/html",
-  ".js": "text/javascript",
-  ".css": "text/css",
-  ".svg": "image/svg+xml",
-  ".wasm": "application/wasm",
-};
-
-/** A folder by HTTP, as any file server has it. */
-async function served(folder: string): Promise<{ url: string; stop: () => void }> {
-  const server = http.createServer((request, response) => {
-    const { pathname } = new URL(request.url ?? "/", "http://localhost");
-    const name = pathname.endsWith("/") ? `${pathname}index.html` : pathname;
-    const file = join(folder, normalize(name));
-    if (!file.startsWith(folder) || !existsSync(file)) {
-      response.writeHead(404).end();
-      return;
-    }
-    response.setHeader("content-type", TYPES[extname(file)] ?? "text/plain");
-    response.end(readFileSync(file));
-  });
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  return { url, stop: () => server.close() };
 }
 
 test("first paint and first result", async ({ browser }) => {

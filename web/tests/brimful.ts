@@ -52,7 +52,12 @@ export class Running {
 
   /** Starts it and waits until it prints this; `cwd` is the repository unless given. */
   static start(args: string[], until: RegExp, cwd = ROOT): Promise<Running> {
-    const child = spawn(BRIMFUL, args, { cwd });
+    return Running.program(BRIMFUL, args, until, cwd);
+  }
+
+  /** The same with another program, which becomes this one. */
+  static program(program: string, args: string[], until: RegExp, cwd: string): Promise<Running> {
+    const child = spawn(program, args, { cwd });
     return new Promise((done, failed) => {
       let output = "";
       let isFound = false;
@@ -71,6 +76,11 @@ export class Running {
         failed(new Error(`brimful ${args[0]} ended with ${code}: ${output}`)),
       );
     });
+  }
+
+  /** Its number. */
+  get pid(): number {
+    return this.#process.pid ?? 0;
   }
 
   /** Kills it, and waits for its end. */

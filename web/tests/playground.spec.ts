@@ -2,46 +2,23 @@
 
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import http from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { extname, join, normalize } from "node:path";
+import { join } from "node:path";
 import { expect, type Page } from "@playwright/test";
 import { Simulator } from "../src/playground/simulator";
 import { BRIMFUL, ROOT } from "./brimful";
 import { accessible, drawn, skipUnless, test } from "./page";
+import { served } from "./server";
 
 const FOLDER = join(ROOT, "target/playground");
 const IS_BUILT = existsSync(join(FOLDER, "playground.wasm"));
-const TYPES: Record<string, string> = {
-  ".html": "text/html",
-  ".js": "text/javascript",
-  ".css": "text/css",
-  ".svg": "image/svg+xml",
-  ".wasm": "application/wasm",
-};
 
-/** A file server that does nothing else. */
-let server: http.Server;
 let url = "";
+let stop = () => {};
 test.beforeAll(async () => {
-  server = http.createServer((request, response) => {
-    const { pathname } = new URL(request.url ?? "/", "http://localhost");
-    const file = join(
-      FOLDER,
-      normalize(pathname.endsWith("/") ? `${pathname}index.html` : pathname),
-    );
-    if (!file.startsWith(FOLDER) || !existsSync(file)) {
-      response.writeHead(404).end();
-      return;
-    }
-    response.setHeader("content-type", TYPES[extname(file)] ?? "text/plain");
-    response.end(readFileSync(file));
-  });
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  ({ url, stop } = await served(FOLDER));
 });
-test.afterAll(() => server.close());
+test.afterAll(() => stop());
 test.beforeEach(() => {
   skipUnless(
     IS_BUILT,
@@ -185,6 +162,25 @@ test("the page states what it found, draws it, and requests nothing from elsewhe
   expect(outside).toEqual([]);
   await accessible(page);
   await page.emulateMedia({ colorScheme: "dark" });
+  await accessible(page);
+});
+
+test("an example is one click away, and its answer stands above the controls on a phone", async ({
+  page,
+}) => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  await open(page, "#duration=5");
+  await page.getByRole("link", { name: "A call on a train" }).click();
+  await expect(page).toHaveURL(/trace=train\.txt.*flow=voip/);
+  await done(page);
+  const found = page.getByRole("list", { name: "What was found" });
+  await expect(found).toContainText(/voip.*one-way delay .* → .* ms/);
+  // delays of queues beside their bytes
+  const waits = page.getByRole("region", { name: "Waiting in the queues" });
+  await expect(waits.getByRole("rowheader", { name: "rlc/phone/drb1", exact: true })).toBeVisible();
+  const slider = page.getByRole("slider", { name: "Base round trip" });
+  await slider.scrollIntoViewIfNeeded();
+  await expect(found).toBeInViewport();
   await accessible(page);
 });
 

@@ -50,7 +50,7 @@ test("a card has what was found and a small figure; cards sort and are filtered"
   await page.goto(dash.url);
   const both = page.locator(".card", { hasText: "both" });
   await expect(both).toContainText("pep=default beside pep=none");
-  await expect(both).toContainText(/bulk\d+ % of the goodput.*RTT .* -> .* ms/);
+  await expect(both).toContainText(/bulk\d+ % of the goodput.*RTT .* → .* ms/);
   const figure = both.getByRole("img", { name: /^RTT of bulk over time.*pep=none .* pep=default/ });
   await figure.scrollIntoViewIfNeeded();
   await expect(figure).toBeVisible();

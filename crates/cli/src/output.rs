@@ -116,6 +116,15 @@ pub(crate) fn complain_of_results(path: &Path, wide: bool) {
     }
 }
 
+/// This program as a shell finds it again: by the path by which it was called, where that was one.
+pub(crate) fn called() -> String {
+    let first = std::env::args_os().next().unwrap_or_default();
+    match first.to_string_lossy() {
+        path if path.contains('/') => path.into_owned(),
+        _ => "brimful".to_owned(),
+    }
+}
+
 /// Writes everything into the folder; `file` is the scenario, `settings` what the command line set.
 pub(crate) fn write_results(
     folder: &OutputFolder,

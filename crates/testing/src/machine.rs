@@ -21,7 +21,8 @@ pub struct Machine {
     pub processor: String,
     /// The kernel's release.
     pub kernel: String,
-    /// The commit of the sources, with `, with changes` if they differ from it; empty without git.
+    /// The commit of the sources, with `, with changes` if they differ from it, pages of results aside, which benches write;
+    /// empty without git.
     pub commit: String,
     /// Load average of the last minute.
     pub load: f64,
@@ -118,7 +119,9 @@ fn commit() -> String {
     let Some(commit) = git(&["rev-parse", "--short=8", "HEAD"]) else {
         return String::new();
     };
-    match git(&["status", "--porcelain", "--untracked-files=no"]) {
+    let sources = [":/", ":(top,exclude)docs/results"];
+    let status = ["status", "--porcelain", "--untracked-files=no", "--"];
+    match git(&[&status[..], &sources].concat()) {
         Some(changes) if !changes.is_empty() => format!("{commit}, with changes"),
         _ => commit,
     }

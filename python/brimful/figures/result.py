@@ -251,7 +251,8 @@ def timeline(results: Results, flows: Sequence[str] | None = None, width: Width 
 
 def frontier(results: Results, flows: Sequence[str] | None = None, width: Width = "column") -> Figure:
     """Goodput against the 95th percentile of the delay (round trips; of datagrams one way), a panel for each flow, a point
-    for each variant with its 95 % confidence intervals. The best place is at the top left."""
+    for each variant with its 95 % confidence intervals. The best place is at the top left. Names of variants stand beside
+    the points, or in a legend where they have no room there."""
     title, labels = differing(results.variants)
     chosen = results.chosen(flows)
     _few({flow: None for flow in chosen}, flows)
@@ -268,24 +269,30 @@ def frontier(results: Results, flows: Sequence[str] | None = None, width: Width 
                     continue
                 (x, x_half), (y, y_half) = estimate(delay), estimate(rate / 1e6)
                 ax.errorbar(x, y, xerr=_half(x_half), yerr=_half(y_half), fmt=looks.marker(variant),
-                            color=looks.colour(variant), markersize=4.5, elinewidth=0.6, capsize=0)  # fmt: skip
+                            color=looks.colour(variant), markersize=4.5, elinewidth=0.6, capsize=0, label=label)  # fmt: skip
                 points.append((x, y, label))
             if not points:
                 raise FigureError(f"flow {flow!r}: no delay was measured")
             ax.set_title(flow)
             ax.set_xlabel(f"{'RTT' if measure.startswith('rtt') else 'one-way delay'}, p95 (ms)")
-            ax.margins(x=0.2, y=0.2)
-            ax.set_ylim(bottom=0)
+            ax.margins(x=0.2)
+            # whole marks, however close together the values are
+            ax.set_ylim(0, 1.12 * max(ax.dataLim.y1, *(y for _, y, _ in points)))
             if max(x for x, _, _ in points) > 8 * min(x for x, _, _ in points):
                 ax.set_xscale("log")
                 _plain_ticks(ax.xaxis)
             marked.append((ax, points))
         rows[0][0].set_ylabel("goodput (Mbit/s)")
-        if title:
-            figure.suptitle(f"labels: {title}", fontsize=7.5)
+        heading = figure.suptitle(f"labels: {title}", fontsize=7.5) if title else None
         figure.draw_without_rendering()
-        for ax, points in marked:
-            _label(ax, points)
+        # a list, so that all are tried
+        if not all([_label(ax, points) for ax, points in marked]):
+            for ax, _ in marked:
+                for text in list(ax.texts):
+                    text.remove()
+            if heading is not None:
+                heading.remove()
+            _legend(figure, title, max((ax for ax, _ in marked), key=lambda ax: len(ax.get_legend_handles_labels()[1])))
     return figure
 
 
@@ -337,14 +344,14 @@ _PLACES: tuple[tuple[float, float, str, str], ...] = tuple(
 )  # fmt: skip
 
 
-def _label(ax: Axes, points: Sequence[tuple[float, float, str]]) -> None:
-    """Writes each label at the first place beside its point where it covers no other label and no point; where there is none,
-    at the last, and a thin line leads from one that is far away to its point."""
+def _label(ax: Axes, points: Sequence[tuple[float, float, str]]) -> bool:
+    """Writes each label at the first place beside its point, within the panel, where it covers no other label and no point,
+    and a thin line leads from one that is far away to its point. False where one has no such place."""
     renderer = cast(Any, ax.figure.canvas).get_renderer()
     marks = [ax.transData.transform((x, y)) for x, y, _ in points]
     taken: list[Any] = []
     for x, y, label in points:
-        for place, (dx, dy, horizontal, vertical) in enumerate(_PLACES):
+        for dx, dy, horizontal, vertical in _PLACES:
             far = math.hypot(dx, dy) > 11
             text = ax.annotate(label, (x, y), xytext=(dx, dy), textcoords="offset points", ha=horizontal, va=vertical,
                                fontsize=7, annotation_clip=False, path_effects=[_HALO],
@@ -356,10 +363,13 @@ def _label(ax: Axes, points: Sequence[tuple[float, float, str]]) -> None:
             free = free and not any(box.padded(2.0).contains(*mark) for mark in marks)
             free = free and ax.get_window_extent(renderer).padded(6.0).contains(box.x0, box.y0)
             free = free and ax.get_window_extent(renderer).padded(6.0).contains(box.x1, box.y1)
-            if free or place == len(_PLACES) - 1:
+            if free:
                 taken.append(box)
                 break
             text.remove()
+        else:
+            return False
+    return True
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -28,6 +28,8 @@ export type MetricName =
   | "cqi"
   | "unsplit_delay_ms"
   | "unsplit_rate_bps"
+  | "marks_per_second"
+  | "report_age_ms"
   | "report_bps"
   | "pacing_gain"
   | "seen_delay_ms"
@@ -166,6 +168,21 @@ export const METRICS: Record<string, Metric> = {
     kind: "rate",
     caption:
       "What the radio carries of each UE's packets that the proxy does not split: its share beside the proxy's flows.",
+  },
+  marks_per_second: {
+    title: "Packets marked",
+    axis: "Marks per second",
+    unit: "count",
+    kind: "rate",
+    caption: "Packets that the queue above each modem has marked (ECN).",
+  },
+  report_age_ms: {
+    title: "Age of the modem's report",
+    axis: "Age",
+    unit: "ms",
+    kind: "line",
+    caption: "How long ago the last report of each modem that counted was made.",
+    mayBeLog: true,
   },
   report_bps: {
     title: "Bandwidth that clients report",

@@ -1,6 +1,7 @@
 // A result as a card: what it is, what was found, a small figure, and links to its points.
 
 import { h } from "../base/dom";
+import { sentence } from "../base/sentence";
 import type { Finding, PointInfo, ResultInfo, SweepInfo } from "./api";
 import { type PointRef, pointPath, sweepPath } from "./route";
 
@@ -49,7 +50,7 @@ function foundList(found: readonly Finding[]): HTMLElement {
   const isOne = new Set(found.map((f) => f.variant)).size <= 1;
   const item = ({ variant, flow, text }: Finding) => {
     const of = [isOne ? "" : variant, flow].filter((part) => part !== "").join(", ");
-    return h("li", {}, of === "" ? null : h("b", {}, of), text);
+    return h("li", {}, of === "" ? null : h("b", {}, of), ...sentence(text));
   };
   return h("ul", { class: "found", "aria-label": "What was found" }, ...found.map(item));
 }

@@ -38,6 +38,11 @@ describe("a comparison", () => {
 
   it("has no interval without repeats, and no ratio to zero", () => {
     expect(goodput(summary(4e6, 0), summary(1e6, 0)).ratio).toBe("4");
-    expect(goodput(summary(4e6, 0), summary(0, 0)).ratio).toBeNull();
+    const none = goodput(summary(4e6, 0), summary(0, 0));
+    expect(none.ratio).toBeNull();
+    // a difference there is all the same
+    expect(none.verdict).toBe("better");
+    expect(goodput(summary(0, 0), summary(4e6, 0)).verdict).toBe("worse");
+    expect(goodput(summary(0, 0), summary(4e6, 5e6)).verdict).toBe("alike");
   });
 });

@@ -1,5 +1,6 @@
 // Two summaries side by side: each number of each flow, and the ratio with its interval.
 
+import { h } from "../base/dom";
 import { number, scaled, type Unit } from "../base/format";
 import { type Estimate, ratio } from "../base/stats";
 import { DataTable, type Row } from "../table/table";
@@ -39,6 +40,17 @@ function written({ mean, ci95 }: Estimate, unit: Unit): string {
   return `${number(mean / factor)}${span}${name === "" ? "" : ` ${name}`}`;
 }
 
+/** Whether x is better than y, or worse; "alike" where intervals leave a doubt. */
+function verdict(x: Estimate, y: Estimate, more: boolean): string {
+  const r = ratio(x, y);
+  // without a ratio one of them is zero, and differences decide
+  const isApart =
+    r === null
+      ? Math.abs(x.mean - y.mean) > x.ci95 + y.ci95
+      : (r.low > 1 || r.high < 1) && Math.abs(r.mean - 1) > 0.005;
+  return isApart ? (x.mean > y.mean === more ? "better" : "worse") : "alike";
+}
+
 /** A row for each flow and measure that both have. */
 export function compareRows(a: Summary, b: Summary): Row[] {
   return a.flows.flatMap((flow) => {
@@ -49,10 +61,6 @@ export function compareRows(a: Summary, b: Summary): Row[] {
       if (!x || !y || (x.mean === 0 && y.mean === 0)) return [];
       const r = ratio(x, y);
       const span = r && r.high > r.low ? ` [${number(r.low)}, ${number(r.high)}]` : "";
-      // only what the intervals leave no doubt about is called better or worse
-      const isLevel = r !== null && r.low <= 1 && r.high >= 1;
-      const apart = r !== null && !isLevel && Math.abs(r.mean - 1) > 0.005;
-      const better = r !== null && r.mean > 1 === measure.more;
       return [
         {
           name: `${flow.name} ${measure.title}`,
@@ -62,7 +70,7 @@ export function compareRows(a: Summary, b: Summary): Row[] {
             a: written(x, measure.unit),
             b: written(y, measure.unit),
             ratio: r === null ? null : `${number(r.mean)}${span}`,
-            verdict: apart ? (better ? "better" : "worse") : "alike",
+            verdict: verdict(x, y, measure.more),
           },
         },
       ];
@@ -70,8 +78,12 @@ export function compareRows(a: Summary, b: Summary): Row[] {
   });
 }
 
-/** The table of two points. */
+/** The table of two points; a sentence where they have no flow of one name. */
 export function compareTable(a: Summary, b: Summary, labels: [string, string]): HTMLElement {
+  const rows = compareRows(a, b);
+  if (rows.length === 0) {
+    return h("p", { class: "message" }, "No ratios: no flow has the same name in both.");
+  }
   const table = new DataTable({
     caption: `${labels[0]} beside ${labels[1]}`,
     columns: [
@@ -89,6 +101,6 @@ export function compareTable(a: Summary, b: Summary, labels: [string, string]): 
       },
     ],
   });
-  table.show(compareRows(a, b));
+  table.show(rows);
   return table.element;
 }

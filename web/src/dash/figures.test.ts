@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { EntityKind } from "../base/metrics";
-import { broken, figures, type Series } from "./figures";
+import { broken, figures, type Series, window } from "./figures";
 
 const series = (entity: string, metric: string, kind: EntityKind = "flow"): Series => ({
   entity,
@@ -44,6 +44,12 @@ describe("figures", () => {
     expect(first(old)).toEqual(["goodput_bps", 2]);
     expect(first(now, old)).toEqual(["goodput_bps", 4]);
     expect(figures([now], { entities: new Map() }).map((f) => f.id)).not.toContain("goodput_bps");
+  });
+
+  it("of means state over what they are", () => {
+    const means = { x: [0, 0.05, 0.1], y: [1, 2, 3] };
+    expect(window([{ x: [1], y: [1] }, means])).toBe(" Means over 50 ms each.");
+    expect(window([{ x: [1], y: [1] }])).toBe("");
   });
 
   it("break a line where nothing was measured", () => {

@@ -1,6 +1,6 @@
 // Which figures a set of series makes: of a result, of two results laid over one another, or live.
 
-import { unitOf } from "../base/format";
+import { unitOf, withUnit } from "../base/format";
 import type { EntityKind, MetricName } from "../base/metrics";
 import { KIND_NAMES, LOSSES, METRICS, type Metric, WINDOWS } from "../base/metrics";
 import { statistics } from "../base/stats";
@@ -109,16 +109,29 @@ function colours(sets: SeriesSet[], choice: Choice, kind: EntityKind): (entity: 
 /** Intervals of a line without a value that are a gap, as in the report. */
 const GAP = 4;
 
+/** What lies between two points of a line, as a rule; null of fewer than two points. */
+export function usualStep(points: Points): number | null {
+  const count = points.x.length;
+  if (count < 2) return null;
+  const steps = Array.from({ length: count - 1 }, (_, i) => at(points.x, i + 1) - at(points.x, i));
+  return steps.sort((a, b) => a - b)[Math.floor(steps.length / 2)] ?? null;
+}
+
+/** Over how much time lines of means have them, as a sentence; that of the first with two points. */
+export function window(lines: readonly Points[]): string {
+  const step = lines.map(usualStep).find((found) => found !== null && found > 0);
+  return step ? ` Means over ${withUnit("ms", step * 1000)} each.` : "";
+}
+
 /** The points with a break wherever nothing was measured for long: no line joins what is apart. */
 export function broken(points: Points): Points {
   const count = points.x.length;
   if (count < 3) return points;
-  const steps = Array.from({ length: count - 1 }, (_, i) => at(points.x, i + 1) - at(points.x, i));
-  const usual = [...steps].sort((a, b) => a - b)[Math.floor(steps.length / 2)] ?? 0;
+  const usual = usualStep(points) ?? 0;
   const x: number[] = [];
   const y: (number | null)[] = [];
   for (let i = 0; i < count; i++) {
-    const step = steps[i - 1] ?? 0;
+    const step = i > 0 ? at(points.x, i) - at(points.x, i - 1) : 0;
     if (usual > 0 && step > GAP * usual) {
       x.push(at(points.x, i) - step / 2);
       y.push(null);

@@ -5,7 +5,7 @@ import type { ResultInfo, SweepTable } from "./api";
 import { lines } from "./map";
 import { MEASURES } from "./measures";
 import { finds, sorted } from "./order";
-import { axisOf, plane, quantity } from "./plane";
+import { axisNames, axisOf, firstChoice, plane, quantity } from "./plane";
 import { smallSweep } from "./preview";
 
 const TABLE: SweepTable = {
@@ -98,6 +98,7 @@ describe("the plane of a sweep", () => {
 
   it("has a small figure of its first axes", () => {
     expect(smallSweep(TABLE)).toEqual({
+      reach: "bulk: RTT p95 from 30 ms (rtt 20 ms, pep default) to 80 ms (rtt 20 ms, pep none)",
       title: "RTT p95 of bulk over rtt",
       unit: "ms",
       ends: ["5 ms", "20 ms"],
@@ -107,6 +108,30 @@ describe("the plane of a sweep", () => {
       ],
     });
     expect(smallSweep({ ...TABLE, rows: [] })).toBeNull();
+  });
+
+  it("has mechanisms down, and no mean over an axis that is not shown", () => {
+    const three: SweepTable = {
+      ...TABLE,
+      sweep: { ...TABLE.sweep, axes: [...TABLE.sweep.axes, { name: "buffer", values: "" }] },
+      columns: [...TABLE.columns, "buffer"],
+      rows: TABLE.rows.flatMap((row) => [
+        [...row, "1 MB"],
+        [...row, "4 MB"],
+      ]),
+    };
+    const choice = firstChoice(three, "rtt_p95_ms", axisNames(three));
+    expect(choice).toEqual({
+      measure: "rtt_p95_ms",
+      across: "rtt",
+      down: "pep",
+      only: new Map([
+        ["flow", "bulk"],
+        ["buffer", "1 MB"],
+      ]),
+    });
+    expect(smallSweep(three)?.title).toBe("RTT p95 of bulk over rtt at buffer 1 MB");
+    expect(firstChoice(TABLE, "goodput_bps", ["rtt"]).down).toBeNull();
   });
 });
 

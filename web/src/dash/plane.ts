@@ -1,5 +1,6 @@
 // A sweep as a plane: one axis across, one down, the mean of a measure in each cell, and which points failed.
 
+import { type Unit, withUnit } from "../base/format";
 import type { SweepTable } from "./api";
 
 /** Values of an axis from which on numbers are put into parts of equal width. */
@@ -61,6 +62,51 @@ export function axisNames(table: SweepTable): string[] {
     return ticks.length > 1 && ticks.every((t) => t.at !== null);
   };
   return [...names.filter(isNumber), ...names.filter((name) => !isNumber(name))];
+}
+
+/**
+ * What is shown at first: the first axis across; down the first of texts (a mechanism, as a rule), else the second; of
+ * the first flow, and all other axes at their first value.
+ */
+export function firstChoice(
+  table: SweepTable,
+  measure: string,
+  axes: readonly string[],
+): PlaneChoice {
+  const [across = "", ...others] = axes;
+  const isText = (name: string) => axisOf(name, allValues(table, name)).ticks[0]?.at === null;
+  const down = others.find(isText) ?? others[0] ?? null;
+  const fixed = ["flow", ...others.filter((name) => name !== down)];
+  const only = new Map<string, string>();
+  for (const name of fixed) {
+    const [first] = valuesOf(table, name);
+    if (first !== undefined) only.set(name, first);
+  }
+  return { measure, across, down, only };
+}
+
+/** Between which values a measure of the first flow lies, and at which points; null where there are none. */
+export function reach(
+  table: SweepTable,
+  measure: string,
+  of: { title: string; unit: Unit } | null,
+): string | null {
+  const at = table.columns.indexOf(measure);
+  const flowAt = table.columns.indexOf("flow");
+  const [flow] = valuesOf(table, "flow");
+  const rows = table.rows
+    .filter((row) => typeof row[at] === "number")
+    .filter((row) => flow === undefined || text(row[flowAt]) === flow)
+    .sort((a, b) => Number(a[at]) - Number(b[at]));
+  const [least, greatest] = [rows[0], rows.at(-1)];
+  if (of === null || least === undefined || greatest === undefined) return null;
+  const axes = table.sweep.axes.map((a) => a.name).filter((name) => table.columns.includes(name));
+  const place = (row: SweepTable["rows"][number]) =>
+    axes.map((name) => `${name} ${text(row[table.columns.indexOf(name)])}`).join(", ");
+  const end = (row: SweepTable["rows"][number]) =>
+    `${withUnit(of.unit, Number(row[at]))} (${place(row)})`;
+  const whose = flow === undefined ? "" : `${flow}: `;
+  return `${whose}${of.title} from ${end(least)} to ${end(greatest)}`;
 }
 
 /** A place along an axis with its unit. */

@@ -4,7 +4,7 @@ import { fill, h } from "../base/dom";
 import { withUnit } from "../base/format";
 import * as api from "./api";
 import { MEASURES } from "./measures";
-import { axisNames, plane, tickText, valuesOf } from "./plane";
+import { axisNames, firstChoice, plane, reach, tickText } from "./plane";
 import { type Small, type SmallLine, smallFigure } from "./small";
 
 /** Columns of a small figure. */
@@ -48,17 +48,16 @@ export function small(
 
 /** The first measure of a sweep over its first axis, a line for each value of the second. */
 export function smallSweep(table: api.SweepTable): Small | null {
-  const [across, down = null] = axisNames(table);
+  const axes = axisNames(table);
   const has = (name: string) => {
     const at = table.columns.indexOf(name);
     return at >= 0 && table.rows.some((row) => typeof row[at] === "number");
   };
   const measure = Object.entries(MEASURES).find(([name]) => has(name));
-  const flow = valuesOf(table, "flow")[0];
-  if (across === undefined || !measure) return null;
+  if (axes.length === 0 || !measure) return null;
   const [name, { title, unit }] = measure;
-  const only = new Map(flow === undefined ? [] : [["flow", flow]]);
-  const found = plane(table, { measure: name, across, down, only });
+  const choice = firstChoice(table, name, axes);
+  const found = plane(table, choice);
   const { ticks } = found.across;
   const x = ticks.map((t, i) => t.at ?? i);
   const lines = found.cells.slice(0, MAX_LINES).map((line, i) => ({
@@ -69,8 +68,18 @@ export function smallSweep(table: api.SweepTable): Small | null {
   const end = (at: number) => tickText(found.across, ticks.at(at));
   const shown = lines.filter((l) => l.y.some((v) => v !== null));
   if (shown.length === 0 || x.length < 2) return null;
+  const flow = choice.only.get("flow");
   const of = flow === undefined ? "" : ` of ${flow}`;
-  return { title: `${title}${of} over ${across}`, unit, ends: [end(0), end(-1)], lines: shown };
+  const fixed = [...choice.only].filter(([axis]) => axis !== "flow").map((pair) => pair.join(" "));
+  const at = fixed.length === 0 ? "" : ` at ${fixed.join(", ")}`;
+  const extremes = reach(table, name, { title, unit });
+  return {
+    ...(extremes === null ? {} : { reach: extremes }),
+    title: `${title}${of} over ${choice.across}${at}`,
+    unit,
+    ends: [end(0), end(-1)],
+    lines: shown,
+  };
 }
 
 async function load(result: api.ResultInfo, signal: AbortSignal): Promise<Small | null> {

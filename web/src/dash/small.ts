@@ -12,6 +12,8 @@ export interface SmallLine {
 
 /** What is drawn. */
 export interface Small {
+  /** What stands above it, if anything. */
+  reach?: string;
   title: string;
   unit: Unit;
   /** The ends of the x axis as they are written. */
@@ -106,6 +108,7 @@ export function smallFigure(small: Small, mayBeLog: boolean): HTMLElement {
   return h(
     "div",
     { class: "small" },
+    small.reach === undefined ? null : h("p", { class: "reach" }, small.reach),
     h("p", {}, `${small.title}, ${span(small, scale)}`),
     h("div", { class: "small-plot" }, svg),
     h("p", { class: "small-ends" }, h("span", {}, small.ends[0]), h("span", {}, small.ends[1])),

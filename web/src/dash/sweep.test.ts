@@ -40,6 +40,13 @@ describe("a sweep", () => {
     });
   });
 
+  it("has means of counts with as many digits as other columns", () => {
+    const table = { ...TABLE, columns: ["point", "retransmits"], rows: [[0, 130 / 3]] };
+    const [point, retransmits] = columns(table);
+    expect(point?.format?.(0)).toBe("0");
+    expect(retransmits?.format?.(130 / 3)).toBe("43.33");
+  });
+
   it("states what has run, what failed and what is missing", () => {
     expect(extent(TABLE.sweep)).toBe("4 points, 1 failed");
     expect(shown(TABLE)).toBe(

@@ -12,7 +12,7 @@ import { facts } from "./cards";
 import { heatMap, lines } from "./map";
 import { MEASURES } from "./measures";
 import type { View } from "./page";
-import { axisNames, type PlaneChoice, plane, valuesOf } from "./plane";
+import { axisNames, firstChoice, type PlaneChoice, plane, reach, valuesOf } from "./plane";
 
 /** Titles and units of columns of the dataset, and what a value is divided by. */
 const COLUMNS: Record<string, { title: string; unit?: string; factor?: number }> = {
@@ -29,13 +29,14 @@ export function columns(table: SweepTable): Column[] {
   return table.columns.map((key, i) => {
     const { title = key, unit } = COLUMNS[key] ?? {};
     const text = table.rows.some((row) => typeof row[i] === "string");
-    const whole = key === "point" || key === "retransmits" || key === "lost";
     return {
       key,
       title,
       text,
       ...(unit ? { unit } : {}),
-      ...(text ? {} : { format: whole ? String : key in COLUMNS ? columnNumber : number }),
+      ...(text
+        ? {}
+        : { format: key === "point" ? String : key in COLUMNS ? columnNumber : number }),
     };
   });
 }
@@ -74,13 +75,7 @@ class PlaneView {
 
   constructor(table: SweepTable, measure: string, axes: string[]) {
     this.#table = table;
-    const flow = valuesOf(table, "flow")[0];
-    this.#choice = {
-      measure,
-      across: axes[0] ?? "",
-      down: axes[1] ?? null,
-      only: new Map(flow === undefined ? [] : [["flow", flow]]),
-    };
+    this.#choice = firstChoice(table, measure, axes);
     this.element = h(
       "section",
       { class: "block", "aria-label": "Map" },
@@ -125,8 +120,11 @@ class PlaneView {
           })
         : null,
       ...(axes.length > 2 ? axes : []).map((name) =>
-        this.#select(name, [["", "all, mean"], ...same(valuesOf(this.#table, name))], "", (value) =>
-          only(name, value),
+        this.#select(
+          name,
+          [["", "all, mean"], ...same(valuesOf(this.#table, name))],
+          choice.only.get(name) ?? "",
+          (value) => only(name, value),
         ),
       ),
     );
@@ -214,11 +212,13 @@ export async function sweepView(id: string): Promise<View> {
   const axes = axisNames(found);
   const [measure] = measuresOf(found);
   const map = measure !== undefined && axes.length > 0 ? new PlaneView(found, measure, axes) : null;
+  const extremes = measure === undefined ? null : reach(found, measure, MEASURES[measure] ?? null);
   const element = h(
     "div",
     {},
     h("h2", {}, id),
     facts(found),
+    extremes === null ? null : h("p", {}, extremes),
     h("p", { class: "caption" }, shown(found)),
     map?.element,
     failures(found),

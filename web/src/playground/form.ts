@@ -156,7 +156,7 @@ export class Form {
         this.#sliders.buffer.element,
       ),
       h("fieldset", {}, h("legend", {}, "Flows"), this.#flows, h("p", {}, this.#add)),
-      h("fieldset", {}, h("legend", {}, "Way"), this.#sliders.rtt.element, duration.element),
+      h("fieldset", {}, h("legend", {}, "Path"), this.#sliders.rtt.element, duration.element),
     );
     this.show(state);
   }

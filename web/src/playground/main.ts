@@ -2,19 +2,25 @@
 
 import { themeChoice } from "../base/choice";
 import { fill, h } from "../base/dom";
+import { METRICS } from "../base/metrics";
+import { sentence } from "../base/sentence";
 import { startTheme } from "../base/theme";
+import type { Figure } from "../chart/model";
 import { Timeline } from "../chart/timeline";
 import { zoomBar } from "../chart/toolbar";
 import { Board } from "../dash/board";
+import { window as means } from "../dash/figures";
 import { decode, type RawFigures } from "../report/data";
+import { examples } from "./examples";
 import { Form } from "./form";
 import { Runs } from "./runs";
-import { commands, FILE, request, scenarioText } from "./scenario";
+import { commands, FILE, labels, request, scenarioText } from "./scenario";
 import { fromFragment, isFileName, type State, TRACES, toFragment } from "./state";
+import { type Queues, waitsTable } from "./waits";
 
 /** What a run gives. */
 interface Result {
-  summaries: unknown[];
+  summaries: Queues[];
   notes: string[];
   /** Variant, flow, what became of it. */
   found: [string, string, string][];
@@ -22,7 +28,17 @@ interface Result {
 }
 
 /** The figures that are shown at once, in this order; the others are below. */
-const FIRST = ["received", "goodput", "rtt", "queues"];
+const FIRST = ["rtt", "received", "goodput", "queues"];
+/** What to see in them. */
+const CAPTIONS: Record<string, string> = {
+  received: METRICS.received_bps?.caption ?? "",
+  goodput: METRICS.goodput_bps?.caption ?? "",
+  rtt: METRICS.rtt_ms?.caption ?? "",
+  queues:
+    "Bytes waiting: rlc is the base station's queue, wan the wire's, pep the proxy's; /up is the uplink. Queues that stayed empty are not drawn.",
+};
+/** Sentences that stay in view on a phone; more would leave no room for the controls. */
+const MAX_BRIEF = 4;
 /** After the last change of a slider. */
 const PAUSE_MS = 150;
 /** As the reader of traces has it. */
@@ -74,7 +90,9 @@ const others = new Board(timeline);
 const more = h("details", { hidden: true }, h("summary", {}, "More figures"), others.element);
 const text = h("pre", { tabindex: 0, "aria-label": "Scenario file" });
 const lines = h("pre", { tabindex: 0, "aria-label": "Commands" });
+const waits = h("div");
 const results = h("div", { class: "results" });
+const answer = h("section", { class: "answer", "aria-label": "Answer" }, status, problem, found);
 const stop = h("button", { type: "button", disabled: true, onclick: stopped }, "Stop");
 const form = new Form(state, changed, (file) => void own(file));
 
@@ -93,35 +111,25 @@ fill(
     h(
       "p",
       { class: "lead" },
-      "Your flows over a radio trace, without and with a proxy or a queue that follows the radio. The simulator is in this page: nothing leaves it.",
+      "What a proxy or a queue that follows the radio does to your calls, pages and downloads: both are simulated here, without and with it. The simulator is in this page; nothing leaves it.",
     ),
-    h(
-      "div",
-      { class: "playground" },
-      form.element,
-      h(
-        "div",
-        {},
-        h(
-          "div",
-          { class: "actions" },
-          h("button", { type: "button", onclick: () => void copyLink() }, "Copy link"),
-          h("button", { type: "button", onclick: saveScenario }, "Save scenario file"),
-          h("button", { type: "button", onclick: saveNumbers }, "Save numbers"),
-          stop,
-        ),
-        status,
-        problem,
-        results,
-      ),
-    ),
+    examples(),
+    h("div", { class: "playground" }, answer, form.element, results),
   ),
 );
 fill(
   results,
-  found,
+  h(
+    "div",
+    { class: "actions" },
+    h("button", { type: "button", onclick: () => void copyLink() }, "Copy link"),
+    h("button", { type: "button", onclick: saveScenario }, "Save scenario file"),
+    h("button", { type: "button", onclick: saveNumbers }, "Save numbers"),
+    stop,
+  ),
   h("div", { class: "tools" }, zoomBar(timeline, "Whole run")),
   first.element,
+  waits,
   more,
   notes,
   h(
@@ -174,7 +182,7 @@ async function run(): Promise<void> {
   const scenario = scenarioText(of);
   text.textContent = scenario;
   lines.textContent = commands(of).join("\n");
-  results.classList.add("stale");
+  isStale(true);
   problem.hidden = true;
   status.textContent = "Simulating …";
   stop.disabled = false;
@@ -196,16 +204,19 @@ async function run(): Promise<void> {
 function show(result: Result, of: State, took: number): void {
   last = { result, of };
   stop.disabled = true;
-  results.classList.remove("stale");
+  isStale(false);
   status.textContent = `Two runs of ${of.duration} s simulated in ${(took / 1000).toFixed(1)} s.`;
   fill(
     found,
     ...result.found.map(([, flow, what]) =>
-      h("li", {}, flow === "" ? null : h("b", {}, flow), flow === "" ? what : `: ${what}`),
+      h("li", {}, flow === "" ? null : h("b", {}, flow), ...sentence(what)),
     ),
   );
+  answer.classList.toggle("brief", result.found.length <= MAX_BRIEF);
+  fill(waits, waitsTable(result.summaries, labels(of)));
   fill(notes, ...result.notes.map((note) => h("li", {}, note)));
-  const { figures, end } = decode(result.figures);
+  const { figures: drawn, end } = decode(result.figures);
+  const figures = drawn.map(captioned);
   timeline.setExtent(0, end);
   const isFirst = (id: string) => FIRST.includes(id);
   const shown = figures.filter(({ id }) => isFirst(id));
@@ -214,6 +225,18 @@ function show(result: Result, of: State, took: number): void {
   const rest = figures.filter(({ id }) => !isFirst(id));
   others.show(rest);
   more.hidden = rest.length === 0;
+}
+
+function isStale(stale: boolean): void {
+  for (const part of [answer, results]) part.classList.toggle("stale", stale);
+}
+
+/** A figure with what to see in it; of rates, over what they are means. */
+function captioned(figure: Figure): Figure {
+  const isRate = figure.id === "received" || figure.id === "goodput";
+  const rates = (figure.panels[0]?.lines ?? []).filter((line) => line.kind === "rate");
+  const over = isRate ? means(rates.map((line) => line.points())) : "";
+  return { ...figure, caption: (CAPTIONS[figure.id] ?? figure.caption) + over };
 }
 
 function failed(error: unknown): void {

@@ -2,11 +2,11 @@
 //! of which the device is opened.
 
 use crate::failure::Failure;
-use crate::output::{print, text_style};
+use crate::output::{called, print, text_style};
 use anyhow::Context;
 use clap::Args;
 use report::{Column, Table};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, geteuid, kill_process};
 use serde::Serialize;
 use serde_json::Value;
 use std::fs::{self, File, OpenOptions};
@@ -58,6 +58,9 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 struct Finding {
     /// Its name.
     part: &'static str,
+    /// Commands that need it.
+    #[serde(skip)]
+    commands: &'static str,
     /// It can be used.
     works: bool,
     /// How, or why not.
@@ -71,6 +74,7 @@ impl Finding {
     fn works(part: &'static str, detail: impl Into<String>) -> Self {
         Self {
             part,
+            commands: commands(part),
             works: true,
             detail: detail.into(),
             advice: None,
@@ -80,10 +84,23 @@ impl Finding {
     fn fails(part: &'static str, detail: impl Into<String>, advice: &str) -> Self {
         Self {
             part,
+            commands: commands(part),
             works: false,
             detail: detail.into(),
             advice: Some(advice.to_owned()),
         }
+    }
+}
+
+/// What a part is for, by the commands that need it.
+fn commands(part: &str) -> &'static str {
+    match part {
+        "simulator" => "run, compare, sweep, reproduce",
+        "lab" => "the same with --world lab, lab",
+        "proxy" => "pep",
+        "tunnel" => "tunnel",
+        "cdbe" => "cdbe",
+        _ => "",
     }
 }
 
@@ -118,6 +135,7 @@ fn table(findings: &[Finding]) -> Table {
         let advice = of.advice.clone().unwrap_or_default();
         vec![
             of.part.to_owned(),
+            of.commands.to_owned(),
             works.to_owned(),
             of.detail.clone(),
             advice,
@@ -125,9 +143,15 @@ fn table(findings: &[Finding]) -> Table {
     };
     Table {
         title: "What works here".to_owned(),
-        columns: ["part", "works", "how, or why not", "what to do"]
-            .map(Column::text)
-            .to_vec(),
+        columns: [
+            "part",
+            "commands of brimful",
+            "works",
+            "how, or why not",
+            "what to do",
+        ]
+        .map(Column::text)
+        .to_vec(),
         rows: findings.iter().map(row).collect(),
     }
 }
@@ -155,6 +179,8 @@ impl Ended {
     fn problem(&self) -> String {
         let mut lines = self.stderr.lines().filter(|line| !line.trim().is_empty());
         let error = lines.clone().find_map(|line| line.strip_prefix("error: "));
+        // its scenario's name, which is none of the user's
+        let error = error.map(|line| line.strip_prefix("doctor: ").unwrap_or(line));
         match (error.or_else(|| lines.next_back()), self.status) {
             (_, None) => format!("it had not ended after {} s", LIMIT.as_secs()),
             (Some(line), _) => line.to_owned(),
@@ -241,15 +267,21 @@ fn simulator(trial: &Trial) -> anyhow::Result<Finding> {
     })
 }
 
-const LAB_ADVICE: &str =
-    "docs/lab.md lists what a lab needs; docs/troubleshooting.md has the messages";
+/// What to do where the lab, or its proxy, does not run.
+fn lab_advice() -> String {
+    match geteuid().is_root() {
+        true => "docs/lab.md lists what a lab needs; docs/troubleshooting.md has the messages"
+            .to_owned(),
+        false => format!("as root it can be tried: sudo {} doctor", called()),
+    }
+}
 
 fn lab(trial: &Trial) -> anyhow::Result<Finding> {
     const PART: &str = "lab";
     let ended = trial.in_lab(&[], &["true"])?;
     Ok(match ended.succeeded() {
         true => Finding::works(PART, "a program ran behind an emulated cell"),
-        false => Finding::fails(PART, ended.problem(), LAB_ADVICE),
+        false => Finding::fails(PART, ended.problem(), &lab_advice()),
     })
 }
 
@@ -262,7 +294,7 @@ fn proxy(trial: &Trial) -> anyhow::Result<Finding> {
     let settings = ["pep.mode=default", "pep.unsplit=mark"];
     let ended = trial.in_lab(&settings, &["sh", "-c", ask, &program])?;
     if !ended.succeeded() {
-        return Ok(Finding::fails(PART, ended.problem(), LAB_ADVICE));
+        return Ok(Finding::fails(PART, ended.problem(), &lab_advice()));
     }
     let status = serde_json::from_str(&ended.stdout).context("the proxy's status is no JSON")?;
     Ok(of_status(PART, &status))
@@ -358,6 +390,7 @@ mod tests {
             "no root"
         );
         assert_eq!(ended("one\ntwo\n").problem(), "two");
+        assert_eq!(ended("error: doctor: no root\n").problem(), "no root");
         let late = Ended {
             status: None,
             ..ended("")
@@ -368,11 +401,11 @@ mod tests {
     #[test]
     fn a_part_that_does_not_work_has_advice() {
         let findings = [
-            Finding::works("a", "well"),
-            Finding::fails("b", "why", "do this"),
+            Finding::works("tunnel", "well"),
+            Finding::fails("proxy", "why", "do this"),
         ];
         let table = table(&findings);
-        assert_eq!(table.rows[0], ["a", "yes", "well", ""]);
-        assert_eq!(table.rows[1], ["b", "no", "why", "do this"]);
+        assert_eq!(table.rows[0], ["tunnel", "tunnel", "yes", "well", ""]);
+        assert_eq!(table.rows[1], ["proxy", "pep", "no", "why", "do this"]);
     }
 }

@@ -1,7 +1,7 @@
 //! `brimful init`: a scenario of one's own, from a few answers.
 
 use crate::failure::Failure;
-use crate::output::complain;
+use crate::output::{called, complain};
 use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum};
 use scenario::Overrides;
@@ -133,14 +133,30 @@ pub(crate) fn run(arguments: &InitArgs) -> Result<(), Failure> {
     written
         .persist_noclobber(file)
         .map_err(|error| Failure::Run(anyhow!("{}: {}", file.display(), error.error)))?;
-    complain(&format!("{} is written. Next:", file.display()));
+    let about = answers.in_words();
+    complain(&format!("{} is written: {about}. Next:", file.display()));
     let vary = answers.question.vary(&answers.traffic);
     complain(&format!(
-        "  brimful compare {} --vary {vary} --repeats 5",
+        "  {} compare {} --vary {vary} --repeats 5",
+        called(),
         file.display()
     ));
     complain("Further users, carriers, buffers and uploads: docs/guide/recipes.md");
     Ok(())
+}
+
+impl Answers {
+    /// The radio and what the user does, in which defaults show.
+    fn in_words(&self) -> String {
+        let radio = match &self.radio {
+            Source::Trace(file) => format!("the trace {file}"),
+            Source::Cell(Radio::Lte) => "a 4G cell of 5 MHz".to_owned(),
+            Source::Cell(Radio::Nr) => "a 5G cell of 100 MHz".to_owned(),
+        };
+        let values = self.traffic.iter().filter_map(ValueEnum::to_possible_value);
+        let flows: Vec<String> = values.map(|value| value.get_name().to_owned()).collect();
+        format!("{radio}, one user with {}", flows.join(", "))
+    }
 }
 
 impl Question {

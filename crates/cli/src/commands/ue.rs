@@ -3,15 +3,15 @@
 use crate::failure::Failure;
 use crate::output::print;
 use clap::Args;
-use daemon::Log;
 use std::path::PathBuf;
-use ue::{Config, UeError};
+use ue::{Config, Start, UeError};
 
 /// Help below the options.
 pub(crate) const UE_HELP: &str = "\
 Runs in the foreground on the router or phone that has the modem, and logs to stderr. What leaves by the
 modem's interface is marked, or waits, by the modem's counters, which another program writes as lines
-of JSON to a Unix socket or to standard input. SIGTERM ends it: what waits goes on, and packets pass.
+of JSON to a Unix socket or to standard input. SIGHUP reloads the configuration; what waits stays.
+SIGTERM ends it: what waits goes on, and packets pass.
 The configuration's keys, and the lines, are in docs/operations/ue.md.
 
 Examples:
@@ -40,15 +40,16 @@ pub(crate) struct UeArgs {
 
 /// Runs the daemon.
 pub(crate) fn run(arguments: &UeArgs) -> Result<(), Failure> {
-    let mut config = Config::load(&arguments.config).map_err(Failure::input)?;
     if arguments.check {
+        Config::load(&arguments.config).map_err(Failure::input)?;
         return print(&format!("{}: valid\n", arguments.config.display()));
     }
-    config.log = Log {
-        json: arguments.log_json || config.log.json,
-        ..config.log.at_debug(arguments.verbose)
+    let start = Start {
+        config: arguments.config.clone(),
+        is_json: arguments.log_json,
+        is_debug: arguments.verbose,
     };
-    ue::run(&config).map_err(failure)
+    ue::run(&start).map_err(failure)
 }
 
 fn failure(error: UeError) -> Failure {

@@ -112,6 +112,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "tun",
             "daemon",
             "report-source",
+            "dash",
         ],
     ),
     (

@@ -37,7 +37,10 @@ fn every_choice_can_be_run() {
             let file = format!("{place_of_radio}-{question}.toml");
             let given = ["init", &file, "--traffic", traffic, "--question", question];
             let run = place.run(&[&given[..], radio].concat()).succeeded();
-            assert!(run.stderr.contains("brimful compare"), "{run:?}");
+            let next = format!(" compare {file} --vary ");
+            assert!(run.stderr.contains(&next), "{run:?}");
+            let about = "one user with download, pages, call, video, quic. Next:";
+            assert!(run.stderr.contains(about), "{run:?}");
             let next = [
                 "compare",
                 &file,

@@ -57,6 +57,8 @@ fn every_link_leads_somewhere() {
                 {
                     fault("is no library crate");
                 }
+            } else if target == "docs/playground/index.html" {
+                // `make book` puts it there
             } else if !root().join(&target).exists() {
                 fault("is not there");
             } else if page.name.starts_with("docs/") && !target.starts_with("docs/") {

@@ -5,6 +5,7 @@
 mod capture;
 mod ends;
 mod f1u;
+mod f1u_cells;
 mod judges;
 mod judges_browsers;
 mod meld;

@@ -16,6 +16,17 @@ const RATE: &str = "3M";
 
 /// A program on the user that goes to and fro each second, so many times, with a server that has `file`.
 fn shell(folder: &Path, pep: &str, times: usize, script: &str) -> Command {
+    shell_with(folder, pep, times, &[], script)
+}
+
+/// The same, with more options.
+pub(crate) fn shell_with(
+    folder: &Path,
+    pep: &str,
+    times: usize,
+    sets: &[&str],
+    script: &str,
+) -> Command {
     let files = folder.join("files");
     fs::create_dir(&files).expect("a folder");
     fs::write(files.join("file"), pattern(0, FILE)).expect("written");
@@ -31,29 +42,32 @@ fn shell(folder: &Path, pep: &str, times: usize, script: &str) -> Command {
     ] {
         command.args(["--set", &set]);
     }
+    for set in sets {
+        command.args(["--set", set]);
+    }
     command.args(["--", "sh", "-c", script]);
     command
 }
 
 /// The status of a proxy in the lab, by its admin socket's name.
-fn status(socket: &str) -> String {
+pub(crate) fn status(socket: &str) -> String {
     let brimful = env!("CARGO_BIN_EXE_brimful");
     format!("{brimful} pep status --json --socket $BRIMFUL_LAB/{socket}")
 }
 
-fn curl(folder: &Path) -> String {
+pub(crate) fn curl(folder: &Path) -> String {
     let got = folder.join("got").display().to_string();
     format!("curl -sS -m 400 --limit-rate {RATE} -o {got} http://server/file; echo $?")
 }
 
-fn assert_whole(folder: &Path) {
+pub(crate) fn assert_whole(folder: &Path) {
     let got = fs::read(folder.join("got")).expect("a file");
     assert_eq!(got.len(), FILE);
     assert!(got == pattern(0, FILE), "bytes are wrong");
 }
 
 /// Connections that a proxy has handed over, taken over and reset.
-fn moved(status: &str) -> [u64; 3] {
+pub(crate) fn moved(status: &str) -> [u64; 3] {
     let status: Value = serde_json::from_str(status).unwrap_or_else(|_| panic!("{status}"));
     let handover = &status["handover"];
     let number = |value: &Value| value.as_u64().unwrap_or_else(|| panic!("{status}"));
@@ -66,7 +80,7 @@ fn moved(status: &str) -> [u64; 3] {
 
 /// Downloads with two proxies, of which this gives the status, until one had its connection moved: on a machine that is
 /// busy a transfer may come too late for the next change, each time. None had its connection reset.
-fn until_one_moved(mut download: impl FnMut() -> [String; 2]) {
+pub(crate) fn until_one_moved(mut download: impl FnMut() -> [String; 2]) {
     const DOWNLOADS: usize = 10;
     let moves = (0..DOWNLOADS).any(|_| {
         let both = download();

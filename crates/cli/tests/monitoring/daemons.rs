@@ -12,7 +12,7 @@ use testing::Namespace;
 use testing::{HANG_LIMIT, wait_for, wait_until};
 
 /// Seconds after which the load of a daemon ends if the test did not end it: above all hang limits together.
-const LOAD_LIMIT_S: &str = "900";
+pub const LOAD_LIMIT_S: &str = "900";
 
 /// A program that ends with the test.
 pub struct Process {
@@ -61,7 +61,7 @@ fn brimful() -> Command {
     Command::new(env!("CARGO_BIN_EXE_brimful"))
 }
 
-fn quiet(command: &mut Command) -> &mut Command {
+pub fn quiet(command: &mut Command) -> &mut Command {
     command.stdout(Stdio::null()).stderr(Stdio::null())
 }
 

@@ -1,14 +1,16 @@
 //! The dashboard and the alerts of `packaging/`, on a real Prometheus that scrapes real daemons: the proxy of a
-//! live lab and a tunnel (both as root), the radio information service, and the QUIC server.
+//! live lab, a tunnel and the queue above a modem (as root), the radio information service, and the QUIC server.
 //!
 //! ```text
 //!   lab: curl, proxy --+--> reports --> rnis --> quic serve <--(drops)-- quic get
 //!                      |                 |            |
 //!   tunnel: ping ------+-----------------+------------+--/metrics--> Prometheus <-- each query
+//!   ue: ping, reports -'
 //! ```
 #![allow(missing_docs, reason = "tests")]
 
 mod daemons;
+mod modem;
 mod namespaces;
 mod prometheus;
 mod queries;
@@ -87,14 +89,16 @@ fn the_dashboard_and_the_alerts_show_what_daemons_measure() {
     let (Some(prometheus), Some(promtool)) = programs else {
         return;
     };
-    // without root, queries of the proxy and the tunnel are left out
+    // without root, queries of the proxy, the tunnel and the queue above a modem are left out
     let is_root = has_root(test);
     let lab = is_root.then(daemons::Lab::start);
     let tunnel = is_root.then(daemons::Tunnel::start);
+    let modem = is_root.then(modem::Modem::start);
     let services = daemons::Services::start(lab.as_ref());
     let mut targets = services.targets();
     targets.extend(lab.iter().map(daemons::Lab::target));
     targets.extend(tunnel.iter().map(daemons::Tunnel::target));
+    targets.extend(modem.iter().map(modem::Modem::target));
     for target in &targets {
         page_is_coherent(&promtool, target);
     }
@@ -106,7 +110,7 @@ fn the_dashboard_and_the_alerts_show_what_daemons_measure() {
     assert!(all.len() > 40, "{}", all.len());
     all.extend(queries::of_alerts(&rules));
     all.retain(|query| {
-        let needs_root = ["brimful_pep_", "brimful_tunnel_"];
+        let needs_root = ["brimful_pep_", "brimful_tunnel_", "brimful_ue_"];
         is_root || !needs_root.iter().any(|family| query.text.contains(family))
     });
 

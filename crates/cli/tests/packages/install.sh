@@ -1,9 +1,12 @@
 #!/bin/sh
 # Installs, upgrades and purges a package in an overlay of this machine, which is not touched.
-#   install.sh PACKAGE FOLDER      as root, in mount and PID namespaces of its own (unshare -mpf)
+#   install.sh PACKAGE FOLDER BEFORE      as root, in mount and PID namespaces of its own (unshare -mpf)
 set -eu
+# BEFORE has the configurations and maintainer scripts of version 0.2.0's package, from which it upgrades too. The program in that is
+# today's: nothing runs it before the upgrade.
 package=$1
 folder=$2
+before=$3
 
 mount --make-rprivate /
 mount -t tmpfs tmpfs "$folder"
@@ -14,6 +17,7 @@ mount -t tmpfs tmpfs "$folder/root/tmp"
 mkdir -p "$folder/root/dev"
 mount --bind /dev "$folder/root/dev"
 cp "$package" "$folder/root/tmp/first.deb"
+cp -r "$before" "$folder/root/tmp/before"
 
 cat >"$folder/root/tmp/inside" <<'INSIDE'
 set -eu
@@ -21,6 +25,29 @@ export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
 cd /tmp
 step() { echo "step: $*"; }
 fail() { echo "failed: $*"; exit 1; }
+
+step "an upgrade from 0.2.0 keeps what was changed, and brings what is new"
+dpkg-deb -R first.deb old
+sed -i 's/^Version: .*/Version: 0.2.0-1/' old/DEBIAN/control
+sed -i '/ue\.toml$/d' old/DEBIAN/conffiles
+rm old/etc/brimful/* old/lib/systemd/system/brimful-ue.service
+rm -r old/usr/lib/NetworkManager old/usr/lib/systemd
+cp before/*.toml old/etc/brimful/
+cp before/postinst before/postrm before/prerm old/DEBIAN/
+dpkg-deb --root-owner-group -Zgzip -z1 -b old old.deb >/dev/null
+dpkg --no-triggers --force-depends --force-confold -i old.deb
+[ ! -e /etc/brimful/ue.toml ] || fail "0.2.0 had no ue.toml"
+sed -i 's/^ran-interface = .*/ran-interface = "lo"/' /etc/brimful/pep.toml
+dpkg --no-triggers --force-depends --force-confold -i first.deb
+[ "$(dpkg-query -W -f '${Version}' brimful)" = "$(dpkg-deb -f first.deb Version)" ] || fail "not upgraded"
+grep -q '^ran-interface = "lo"' /etc/brimful/pep.toml || fail "a changed configuration was lost"
+for file in /etc/brimful/ue.toml /lib/systemd/system/brimful-ue.service /usr/lib/systemd/network/90-brimful.network; do
+  [ -f "$file" ] || fail "$file has not come"
+done
+grep -q '^private-key-file' /etc/brimful/tunnel-client.toml || fail "an unchanged configuration is still that of 0.2.0"
+setpriv --reuid brimful --regid brimful --clear-groups brimful pep --config /etc/brimful/pep.toml --check
+dpkg --no-triggers --purge brimful
+! getent passwd brimful >/dev/null || fail "the user is left"
 
 step install
 dpkg --no-triggers --force-depends --force-confold -i first.deb

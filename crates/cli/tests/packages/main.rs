@@ -5,6 +5,7 @@
 mod containers;
 mod documented;
 mod release;
+mod upgrade;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -257,6 +258,7 @@ fn the_package_installs_upgrades_and_purges() {
         .arg(root().join("crates/cli/tests/packages/install.sh"))
         .arg(&package)
         .arg(scratch.path())
+        .arg(root().join("crates/cli/tests/packages/0.2.0"))
         .output()
         .expect("unshare starts");
     let log = format!("{}{}", text(&output.stdout), text(&output.stderr));

@@ -12,6 +12,9 @@
 //! *Deviations* from TS 38.425: a PDU whose NR-U number has been passed by is lost at once, not after a time; and what the
 //! distributed unit has no room for it reports as lost, too, as it has not taken it.
 
+#[cfg(test)]
+mod tests;
+
 use gtpu::nru::{DeliveryStatus, Frame, Range, UserData};
 use gtpu::pdcp::{SnLength, number, write_header};
 use gtpu::{Extension, Header, Message, MessageKind, NR_RAN_CONTAINER, ReadError, write};
@@ -65,6 +68,8 @@ pub enum EndError {
 pub struct Received<'a> {
     /// Its COUNT.
     pub count: u64,
+    /// NR-U's number.
+    pub sequence: u32,
     /// The packet in it.
     pub packet: &'a [u8],
 }
@@ -82,28 +87,67 @@ pub struct Progress {
 #[derive(Clone, Debug)]
 pub struct CentralEnd {
     endpoints: Endpoints,
+    /// In this tunnel.
     sent: u64,
+    /// COUNT of the next packet.
+    next: u64,
 }
 
 impl CentralEnd {
     /// Of a bearer of which nothing was sent.
     pub const fn new(endpoints: Endpoints) -> Self {
-        Self { endpoints, sent: 0 }
+        Self {
+            endpoints,
+            sent: 0,
+            next: 0,
+        }
     }
 
-    /// PDUs that were sent down.
+    /// The bearer goes on in another tunnel, to another distributed unit: PDCP's numbers go on, NR-U's begin anew (TS 38.401 8.2.1).
+    #[must_use]
+    pub const fn moved(&self, endpoints: Endpoints) -> Self {
+        Self {
+            endpoints,
+            sent: 0,
+            next: self.next,
+        }
+    }
+
+    /// PDUs that were sent down in this tunnel.
     pub const fn sent(&self) -> u64 {
         self.sent
     }
 
+    /// NR-U's number of the next PDU.
+    pub const fn next_sequence(&self) -> u32 {
+        sequence(self.sent)
+    }
+
+    /// COUNT of the next packet that has none.
+    pub const fn next_count(&self) -> u64 {
+        self.next
+    }
+
     /// The message in which a packet goes down. None for one that is longer than a message can be.
     pub fn user_data(&mut self, packet: &[u8], polls_status: bool) -> Option<Vec<u8>> {
+        let message = self.message(self.next, packet, polls_status)?;
+        self.next += 1;
+        Some(message)
+    }
+
+    /// The message in which a packet goes down again that went down in another tunnel, with the COUNT that it had there. None for one
+    /// that is longer than a message can be.
+    pub fn resend(&mut self, count: u64, packet: &[u8]) -> Option<Vec<u8>> {
+        self.message(count, packet, false)
+    }
+
+    fn message(&mut self, count: u64, packet: &[u8], polls_status: bool) -> Option<Vec<u8>> {
         let frame = Frame::UserData(UserData {
             sequence: sequence(self.sent),
             polls_status,
             ..UserData::default()
         });
-        let pdu = pdu(self.endpoints.length, self.sent, packet);
+        let pdu = pdu(self.endpoints.length, count, packet);
         let message = message(self.endpoints.downlink, &frame, &pdu)?;
         self.sent += 1;
         Some(message)
@@ -148,6 +192,8 @@ pub struct UnitEnd {
     reported: Option<Progress>,
     next_status: Instant,
     is_polled: bool,
+    /// The bearer has left the unit.
+    has_left: bool,
 }
 
 impl UnitEnd {
@@ -162,7 +208,26 @@ impl UnitEnd {
             reported: None,
             next_status: Instant::ZERO,
             is_polled: false,
+            has_left: false,
         }
+    }
+
+    /// The end of the same bearer at another unit, to which it goes: NR-U's numbers begin anew, PDCP's go on.
+    #[must_use]
+    pub fn moved(&self, endpoints: Endpoints) -> Self {
+        Self {
+            next: self.next.map(|(_, count)| (0, count)),
+            sent: self.sent,
+            ..Self::new(endpoints, self.desired_buffer)
+        }
+    }
+
+    /// The bearer leaves the unit: the status that says that it is the last (final frame indication). Those on
+    /// packets upwards that the unit still has say so too.
+    pub fn leave(&mut self, now: Instant, progress: Progress) -> Option<Vec<u8>> {
+        self.has_left = true;
+        let frame = self.report(now, progress);
+        message(self.endpoints.uplink, &frame, &[])
     }
 
     /// The packet in a message that came down. PDUs that were passed by are reported as lost.
@@ -189,17 +254,16 @@ impl UnitEnd {
             }
         };
         self.next = Some(((sequence + 1) % SEQUENCES, count + 1));
-        Ok(Received { count, packet })
+        Ok(Received {
+            count,
+            sequence,
+            packet,
+        })
     }
 
-    /// A PDU that came down has found no room.
-    pub fn on_rejected(&mut self, count: u64) {
-        let Some((sequence, next)) = self.next else {
-            return;
-        };
-        let behind = self::sequence(next.saturating_sub(count));
-        let of = sequence.wrapping_sub(behind) % SEQUENCES;
-        self.lose(of, of);
+    /// A PDU that came down, with this number of NR-U's, has found no room.
+    pub fn on_rejected(&mut self, sequence: u32) {
+        self.lose(sequence, sequence);
     }
 
     fn lose(&mut self, start: u32, end: u32) {
@@ -209,8 +273,11 @@ impl UnitEnd {
         }
     }
 
-    /// When a status is due; none if there is nothing new to report.
+    /// When a status is due; none if there is nothing new to report, or after the last.
     pub fn status_at(&self, progress: Progress) -> Option<Instant> {
+        if self.has_left {
+            return None;
+        }
         let has_news = self.reported != Some(progress) || !self.lost.is_empty();
         match (self.is_polled, has_news) {
             (true, _) => Some(Instant::ZERO),
@@ -250,6 +317,7 @@ impl UnitEnd {
         let (delivered, transmitted) = (highest(progress.delivered), highest(progress.transmitted));
         let first = self.lost.len().min(MAX_RANGES);
         Frame::DeliveryStatus(DeliveryStatus {
+            is_final: self.has_left,
             desired_buffer: u32::try_from(self.desired_buffer.get()).unwrap_or(u32::MAX),
             lost: self.lost.drain(..first).collect(),
             delivered,
@@ -314,7 +382,7 @@ impl EmulatedBearer {
     }
 }
 
-/// NR-U's number of a PDU, or a step between two.
+/// NR-U's number of a PDU.
 const fn sequence(count: u64) -> u32 {
     (count & (SEQUENCES as u64 - 1)) as u32
 }
@@ -353,114 +421,4 @@ fn message(teid: u32, frame: &Frame, payload: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(payload.len() + 32);
     write(&Header::g_pdu(teid, &[extension]), payload, &mut out).ok()?;
     Some(out)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::collection::vec;
-    use proptest::prelude::*;
-
-    const ENDPOINTS: Endpoints = Endpoints {
-        downlink: 7,
-        uplink: 70,
-        length: SnLength::Bits12,
-    };
-
-    fn ends() -> (CentralEnd, UnitEnd) {
-        let unit = UnitEnd::new(ENDPOINTS, Bytes::new(5_000));
-        (CentralEnd::new(ENDPOINTS), unit)
-    }
-
-    fn at_ms(ms: u64) -> Instant {
-        Instant::ZERO + Duration::from_millis(ms)
-    }
-
-    fn status(message: &[u8]) -> DeliveryStatus {
-        let (message, _) = Message::read(message).expect("a message");
-        let content = message.extension(NR_RAN_CONTAINER).expect("a frame");
-        match Frame::read(content).expect("a frame") {
-            Frame::DeliveryStatus(status) => status,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn packets_go_down_and_up_as_they_are() {
-        let (mut central, mut unit) = ends();
-        // more than numbers of 12 bits
-        for count in 0..5_000_u64 {
-            let packet = count.to_be_bytes();
-            let message = central.user_data(&packet, false).expect("a message");
-            let received = unit.on_message(&message).expect("its own");
-            assert_eq!((received.count, received.packet), (count, &packet[..]));
-        }
-        let progress = Progress {
-            transmitted: 4_100,
-            delivered: 4_099,
-        };
-        let message = unit.uplink_data(at_ms(1), b"up", progress);
-        let message = message.expect("a message");
-        assert_eq!(central.on_message(&message), Ok(Some(&b"up"[..])));
-        let status = status(&message);
-        assert_eq!(
-            (status.transmitted, status.delivered, status.desired_buffer),
-            (Some(3), Some(2), 5_000)
-        );
-        assert!(status.lost.is_empty());
-        let other = EndError::Foreign { teid: 70 };
-        assert_eq!(unit.on_message(&message), Err(other));
-    }
-
-    #[test]
-    fn what_does_not_come_or_finds_no_room_is_lost_once() {
-        let (mut central, mut unit) = ends();
-        for count in 0..10 {
-            let message = central.user_data(b"down", false).expect("a message");
-            if ![3, 4, 7].contains(&count) {
-                unit.on_message(&message).expect("its own");
-            }
-        }
-        unit.on_rejected(8);
-        let progress = Progress::default();
-        let first = status(&unit.status(at_ms(10), progress).expect("due"));
-        let range = |start, end| Range { start, end };
-        assert_eq!(first.lost, [range(3, 4), range(7, 8)]);
-        assert_eq!(first.transmitted, None);
-        assert_eq!(unit.status(at_ms(30), progress), None);
-    }
-
-    #[test]
-    fn a_status_comes_when_something_has_changed_and_the_timer_allows_it_or_is_polled() {
-        let (mut central, mut unit) = ends();
-        let progress = |transmitted| Progress {
-            transmitted,
-            delivered: 0,
-        };
-        let first = unit.status(at_ms(1), progress(1)).expect("due");
-        assert_eq!(status(&first).delivered, None);
-        assert_eq!(unit.status_at(progress(1)), None);
-        assert_eq!(unit.status_at(progress(2)), Some(at_ms(11)));
-        assert_eq!(unit.status(at_ms(10), progress(2)), None);
-        assert!(unit.status(at_ms(11), progress(2)).is_some());
-        let polled = central.user_data(b"down", true).expect("a message");
-        unit.on_message(&polled).expect("its own");
-        assert!(unit.status(at_ms(11), progress(2)).is_some());
-        assert_eq!(unit.status(at_ms(12), progress(2)), None);
-    }
-
-    proptest! {
-        #[test]
-        fn any_bytes_are_read_without_panic(bytes in vec(any::<u8>(), 0..80), teid in 0_u32..2) {
-            let (central, mut unit) = ends();
-            let _ = (central.on_message(&bytes), unit.on_message(&bytes));
-            let mut framed = Vec::new();
-            let extension = Extension { kind: NR_RAN_CONTAINER, content: &bytes[..bytes.len() / 2] };
-            let header = [70, 7][teid as usize];
-            write(&Header::g_pdu(header, &[extension]), &bytes, &mut framed).expect("a message");
-            let _ = (central.on_message(&framed), unit.on_message(&framed));
-            unit.on_rejected(u64::from(teid));
-            let _ = unit.status(at_ms(10), Progress::default());
-        }
-    }
 }

@@ -439,6 +439,29 @@ metrics! {
             "What the radio carries of each UE's packets that the proxy does not split: its share beside the proxy's flows.",
         ),
     ),
+    /// Packets that the queue above a modem has marked (ECN), a second; for observers only.
+    Marks = mean(
+        "marks_per_second",
+        Unit::Count,
+        Kind::Ue,
+        figure(
+            "Packets marked",
+            "Marks per second",
+            Stroke::Rate,
+            "Packets that the queue above each modem has marked (ECN).",
+        ),
+    ),
+    /// How old the last report of a modem is, ms; for observers only.
+    ReportAge = last(
+        "report_age_ms",
+        Unit::Milliseconds,
+        Kind::Ue,
+        lines(
+            "Age of the modem's report",
+            "Age",
+            "How long ago the last report of each modem that counted was made.",
+        ),
+    ),
     /// The bandwidth that the client measures, bit/s.
     Report = last(
         "report_bps",

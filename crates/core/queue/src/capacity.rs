@@ -30,7 +30,7 @@ impl Capacity {
     }
     /// Whether so much is not too much.
     #[inline]
-    pub(crate) fn holds(self, held: Occupancy) -> bool {
+    pub fn holds(self, held: Occupancy) -> bool {
         match self {
             Self::Bytes(limit) => held.bytes <= limit,
             Self::Packets(limit) => held.packets as u64 <= limit.get(),

@@ -208,6 +208,22 @@ impl<P: Packet> FqCoDel<P> {
         }
     }
 
+    /// Goes on with another limit and threshold; what waits stays. Where more waits than the new limit, the next packet that
+    /// comes has it kept.
+    ///
+    /// # Errors
+    /// A capacity of zero: nothing is changed.
+    pub fn configure(
+        &mut self,
+        capacity: Capacity,
+        l4s_threshold: Option<Duration>,
+    ) -> Result<(), ConfigError> {
+        capacity.check()?;
+        self.capacity = capacity;
+        self.config.l4s_threshold = l4s_threshold;
+        Ok(())
+    }
+
     /// A queue that has a packet takes its place among the new ones, unless it still has one.
     fn wait(&mut self, queue: usize) {
         let flow = self.flows.queue_mut(queue);
@@ -430,6 +446,33 @@ mod tests {
         assert_eq!(marked(threshold, Ecn::Ect0), [false; 3]);
         assert_eq!(marked(threshold, Ecn::NotEct), [false; 3]);
         assert_eq!(marked(None, Ecn::Ect1), [false; 3]);
+    }
+
+    #[test]
+    fn another_limit_and_threshold_count_for_what_waits() {
+        let bytes = |n| Capacity::Bytes(Bytes::new(n));
+        let mut fq = fq(bytes(10_000));
+        for _ in 0..6 {
+            let packet = TestPacket::new(1_000).with_ecn(Ecn::Ect1);
+            fq.enqueue(at_ms(0), packet).unwrap();
+        }
+        assert!(fq.configure(bytes(0), None).is_err());
+        fq.configure(bytes(2_000), Some(Duration::from_millis(1)))
+            .unwrap();
+        assert_eq!(fq.occupancy().packets, 6);
+        let mut next = || fq.dequeue(at_ms(2), Bytes::MAX, &mut |_| panic!("dropped"));
+        assert_eq!(next().map(|next| next.packet.ecn), Some(Ecn::Ce));
+        // five wait: the sixth is too much by four
+        assert!(fq.enqueue(at_ms(2), TestPacket::new(1_000)).is_err());
+        let mut dropped = 0;
+        let mut left = 0;
+        while fq
+            .dequeue(at_ms(2), Bytes::MAX, &mut |_| dropped += 1)
+            .is_some()
+        {
+            left += 1;
+        }
+        assert_eq!((left, dropped), (2, 3));
     }
 
     #[test]

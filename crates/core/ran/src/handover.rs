@@ -181,6 +181,8 @@ impl<P: Packet + Send> Cell<P> {
             stats.handed_over.add(packet.bytes());
             left[0].waiting.push(packet);
         }
+        // what comes after the UE is back is another RLC entity's
+        stats.transmitted = None;
         let [downlink, uplink] = left;
         LeftBearer { downlink, uplink }
     }

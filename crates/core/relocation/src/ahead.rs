@@ -32,7 +32,7 @@ pub enum Towards {
 }
 
 impl Towards {
-    pub(crate) fn read(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+    fn read(from: &mut Reader<'_>) -> Result<Self, Malformed> {
         match from.byte()? {
             0 => Ok(Self::Ue),
             1 => Ok(Self::Server),
@@ -41,15 +41,38 @@ impl Towards {
     }
 }
 
-/// Bytes of one direction of a connection that runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ahead {
+/// One direction of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Way {
     /// The UE's end.
     pub client: SocketAddr,
     /// The server's end.
     pub server: SocketAddr,
-    /// The direction.
+    /// Where bytes go: they come from the other end.
     pub towards: Towards,
+}
+
+impl Way {
+    pub(crate) fn put(self, to: &mut Vec<u8>) {
+        put_address(to, self.client);
+        put_address(to, self.server);
+        to.push(self.towards as u8);
+    }
+
+    pub(crate) fn read(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        Ok(Self {
+            client: from.address()?,
+            server: from.address()?,
+            towards: Towards::read(from)?,
+        })
+    }
+}
+
+/// Bytes of one direction of a connection that runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ahead {
+    /// Which.
+    pub way: Way,
     /// The number of the first of the bytes.
     pub at: u64,
     /// Those below are acknowledged, and not needed.
@@ -60,9 +83,7 @@ pub struct Ahead {
 
 impl Ahead {
     pub(crate) fn put(&self, to: &mut Vec<u8>) {
-        put_address(to, self.client);
-        put_address(to, self.server);
-        to.push(self.towards as u8);
+        self.way.put(to);
         put_position(to, self.at);
         put_position(to, self.acknowledged);
         put_bytes(to, &self.bytes);
@@ -70,9 +91,7 @@ impl Ahead {
 
     pub(crate) fn read(from: &mut Reader<'_>) -> Result<Self, Malformed> {
         Ok(Self {
-            client: from.address()?,
-            server: from.address()?,
-            towards: Towards::read(from)?,
+            way: Way::read(from)?,
             at: from.position()?,
             acknowledged: from.position()?,
             bytes: from.bytes()?,
@@ -212,11 +231,11 @@ impl Streams {
     /// # Errors
     /// It does not follow what came before.
     pub fn take(&mut self, ahead: Ahead, most: usize, most_flows: usize) -> Result<(), Malformed> {
-        let ends = (ahead.client, ahead.server);
+        let ends = (ahead.way.client, ahead.way.server);
         if !self.of.contains_key(&ends) && self.of.len() >= most_flows {
             return Ok(());
         }
-        let stream = &mut self.of.entry(ends).or_default()[ahead.towards as usize];
+        let stream = &mut self.of.entry(ends).or_default()[ahead.way.towards as usize];
         if stream.is_cut {
             return Ok(());
         }

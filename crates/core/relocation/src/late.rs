@@ -7,20 +7,15 @@
 //!
 //! Their sender was sent no acknowledgement of them: where they do not get to the target they are sent again.
 
-use crate::ahead::Towards;
+use crate::ahead::Way;
 use crate::message::Malformed;
-use crate::reader::{Reader, put_address, put_bytes, put_word};
-use std::net::SocketAddr;
+use crate::reader::{Reader, put_bytes, put_word};
 
 /// What came to one leg of a frozen connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Late {
-    /// The UE's end.
-    pub client: SocketAddr,
-    /// The server's end.
-    pub server: SocketAddr,
-    /// Where the bytes go: they came from the other end.
-    pub towards: Towards,
+    /// Where the bytes go: they came to the leg at the other end.
+    pub way: Way,
     /// Sequence number of the first: what the frozen leg expected next.
     pub number: u32,
     /// The bytes.
@@ -29,18 +24,14 @@ pub struct Late {
 
 impl Late {
     pub(crate) fn put(&self, to: &mut Vec<u8>) {
-        put_address(to, self.client);
-        put_address(to, self.server);
-        to.push(self.towards as u8);
+        self.way.put(to);
         put_word(to, self.number);
         put_bytes(to, &self.bytes);
     }
 
     pub(crate) fn read(from: &mut Reader<'_>) -> Result<Self, Malformed> {
         Ok(Self {
-            client: from.address()?,
-            server: from.address()?,
-            towards: Towards::read(from)?,
+            way: Way::read(from)?,
             number: from.word()?,
             bytes: from.bytes()?,
         })
@@ -57,13 +48,16 @@ impl Late {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ahead::Towards;
 
     #[test]
     fn what_follows_is_taken_and_what_is_there_or_has_a_gap_is_not() {
         let late = Late {
-            client: ([10, 45, 0, 2], 1).into(),
-            server: ([10, 99, 0, 2], 2).into(),
-            towards: Towards::Ue,
+            way: Way {
+                client: ([10, 45, 0, 2], 1).into(),
+                server: ([10, 99, 0, 2], 2).into(),
+                towards: Towards::Ue,
+            },
             number: u32::MAX - 1,
             bytes: vec![1, 2, 3, 4],
         };

@@ -46,7 +46,7 @@ pub mod pieces;
 mod reader;
 pub mod sides;
 
-pub use ahead::{Ahead, Part, Rest, Streams, Towards};
+pub use ahead::{Ahead, Part, Rest, Streams, Towards, Way};
 pub use flow::{Flow, Leg, Window};
 pub use late::Late;
 pub use message::{MAX_FRAME, Malformed, Message, OLDEST, SENDS_LATE, VERSION};

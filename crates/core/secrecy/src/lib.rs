@@ -40,7 +40,7 @@ pub mod window;
 pub use identity::{PrivateKey, PublicKey, SharedSecret};
 pub use initiator::{Initiator, Input, Local};
 pub use responder::{Channel, Client, LinkId, Received, Responder, ResponderConfig};
-pub use session::{Algorithm, Algorithms, Limits, Session};
+pub use session::{Algorithm, Algorithms, Limits, Reserved, Session};
 
 /// Why a datagram was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]

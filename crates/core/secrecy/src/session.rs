@@ -2,6 +2,13 @@
 //!
 //! A number is the nonce of its packet: each direction of each session has keys of its own, and counts from 0. The
 //! header is the additional data. A session is of one path, and so is its replay window.
+//!
+//! A packet is sealed at once ([`Session::seal`]), or has its number taken and is sealed later, by another thread
+//! too ([`Session::reserve`]).
+
+mod reserved;
+
+pub use reserved::Reserved;
 
 use crate::Refused;
 use crate::message::{DATA_HEADER_LEN, DataHeader, NUMBERS};
@@ -10,6 +17,7 @@ use crate::window::Window;
 use core::fmt;
 use core::ops::Range;
 use ring::aead::{AES_256_GCM, Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
+use std::sync::Arc;
 use units::{Duration, Instant};
 
 /// How packets are sealed.
@@ -125,7 +133,7 @@ pub struct Session {
     id: u32,
     peer_id: u32,
     algorithm: Algorithm,
-    seal: LessSafeKey,
+    seal: Arc<LessSafeKey>,
     open: LessSafeKey,
     next: u64,
     window: Window,
@@ -159,7 +167,7 @@ impl Session {
             id,
             peer_id,
             algorithm,
-            seal: algorithm.key(seal)?,
+            seal: Arc::new(algorithm.key(seal)?),
             open: algorithm.key(open)?,
             next: 0,
             window: Window::default(),
@@ -234,21 +242,8 @@ impl Session {
         if self.is_expired(now) {
             return Err(Refused::Expired);
         }
-        let header = DataHeader {
-            receiver: self.peer_id,
-            number: self.next,
-        };
-        let header = header.bytes();
-        let body = buffer
-            .get_mut(begin + DATA_HEADER_LEN..)
-            .ok_or(Refused::Malformed)?;
-        let tag = self
-            .seal
-            .seal_in_place_separate_tag(nonce(self.next), Aad::from(header), body)
-            .map_err(|_| Refused::Malformed)?;
+        seal_in_place(&self.seal, (self.peer_id, self.next), buffer, begin)?;
         self.next += 1;
-        buffer[begin..begin + DATA_HEADER_LEN].copy_from_slice(&header);
-        buffer.extend_from_slice(tag.as_ref());
         self.unanswered.get_or_insert(now);
         Ok(())
     }
@@ -333,6 +328,25 @@ impl Session {
     }
 }
 
+/// Seals for the session of that identifier at the other end, by that number.
+fn seal_in_place(
+    key: &LessSafeKey,
+    (receiver, number): (u32, u64),
+    buffer: &mut Vec<u8>,
+    begin: usize,
+) -> Result<(), Refused> {
+    let header = DataHeader { receiver, number }.bytes();
+    let body = buffer
+        .get_mut(begin + DATA_HEADER_LEN..)
+        .ok_or(Refused::Malformed)?;
+    let tag = key
+        .seal_in_place_separate_tag(nonce(number), Aad::from(header), body)
+        .map_err(|_| Refused::Malformed)?;
+    buffer[begin..begin + DATA_HEADER_LEN].copy_from_slice(&header);
+    buffer.extend_from_slice(tag.as_ref());
+    Ok(())
+}
+
 fn nonce(number: u64) -> Nonce {
     let mut bytes = [0; 12];
     bytes[4..].copy_from_slice(&number.to_be_bytes());
@@ -345,7 +359,7 @@ mod tests {
     use crate::message::{Message, SESSION_BIT, parse};
     use zeroize::Zeroizing;
 
-    fn pair(algorithm: Algorithm, limits: Limits) -> (Session, Session) {
+    pub(super) fn pair(algorithm: Algorithm, limits: Limits) -> (Session, Session) {
         let agreed = Agreed {
             to_server: Zeroizing::new([1; 32]),
             to_client: Zeroizing::new([2; 32]),
@@ -360,14 +374,22 @@ mod tests {
         )
     }
 
-    fn sealed(session: &mut Session, now: Instant, text: &[u8]) -> Result<Vec<u8>, Refused> {
+    pub(super) fn sealed(
+        session: &mut Session,
+        now: Instant,
+        text: &[u8],
+    ) -> Result<Vec<u8>, Refused> {
         // something else stands before it
         let mut buffer = [&[9; 5][..], &[0; DATA_HEADER_LEN], text].concat();
         session.seal(now, &mut buffer, 5)?;
         Ok(buffer.split_off(5))
     }
 
-    fn opened(session: &mut Session, now: Instant, data: &[u8]) -> Result<Vec<u8>, Refused> {
+    pub(super) fn opened(
+        session: &mut Session,
+        now: Instant,
+        data: &[u8],
+    ) -> Result<Vec<u8>, Refused> {
         let mut data = data.to_vec();
         let Message::Data(header) = parse(&data)? else {
             return Err(Refused::Malformed);
@@ -376,7 +398,7 @@ mod tests {
         Ok(data[range].to_vec())
     }
 
-    const START: Instant = Instant::ZERO;
+    pub(super) const START: Instant = Instant::ZERO;
 
     #[test]
     fn what_is_sealed_is_opened_once_in_any_order() {

@@ -8,6 +8,7 @@
 //!   /metrics, /status, /healthz <-- metrics (Site, Page, Server)
 //!   connections of strangers --> Connections: places, and who gives way
 //!   queues between threads --> Seats: how many may wait
+//!   a file that is read again --> reload: what differs (Differences), logged, notified
 //!   admin socket, a JSON object a line <-- admin; its file <-- socket
 //! ```
 //!
@@ -24,6 +25,7 @@ mod log;
 pub mod metrics;
 mod notify;
 mod places;
+mod reload;
 mod seats;
 mod signals;
 pub mod socket;
@@ -31,9 +33,10 @@ mod source;
 
 pub use backoff::Backoff;
 pub use limit::LogLimit;
-pub use log::{Log, lost_log_lines, start_log};
+pub use log::{Log, lost_log_lines, set_log_level, start_log};
 pub use notify::notify;
 pub use places::{Connections, Standing, gives_way};
+pub use reload::{Differences, reload};
 pub use seats::{Seat, Seats};
 pub use signals::Termination;
 pub use source::{client_address, source_network};

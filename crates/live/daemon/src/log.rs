@@ -2,9 +2,13 @@
 
 use crate::config::{ConfigError, Section};
 use std::io::{self, Write};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
 use tracing::Level;
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{Registry, fmt, reload};
 
 /// How the log is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,19 +92,37 @@ impl Write for LogFile {
     }
 }
 
-/// Begins the log on stderr. A log that the program has already stays: a reload cannot change it.
+/// The level of the log that [`start_log`] has begun.
+static LEVEL: OnceLock<reload::Handle<LevelFilter, Registry>> = OnceLock::new();
+
+/// Begins the log on stderr. A log that the program has already stays.
 pub fn start_log(log: Log) {
+    let (filter, level) = reload::Layer::new(LevelFilter::from_level(log.level));
     // what the subscriber reports of a line that it cannot write goes to stderr too, and panics there
-    let builder = tracing_subscriber::fmt()
-        .with_max_level(log.level)
+    let lines = fmt::layer()
         .with_ansi(false)
         .with_target(!log.is_flat)
         .log_internal_errors(false)
         .with_writer(Mutex::new(LogFile));
-    let _ = match log.json {
-        true => builder.json().flatten_event(log.is_flat).try_init(),
-        false => builder.try_init(),
+    let registry = tracing_subscriber::registry().with(filter);
+    let begun = match log.json {
+        true => registry
+            .with(lines.json().flatten_event(log.is_flat))
+            .try_init(),
+        false => registry.with(lines).try_init(),
     };
+    if begun.is_ok() {
+        let _ = LEVEL.set(level);
+    }
+}
+
+/// Goes on with another level, where [`start_log`] has begun the log.
+pub fn set_log_level(level: Level) {
+    if let Some(handle) = LEVEL.get()
+        && let Err(error) = handle.reload(LevelFilter::from_level(level))
+    {
+        tracing::warn!(%error, "the level of the log stays");
+    }
 }
 
 #[cfg(test)]

@@ -54,7 +54,8 @@ int mark_packet(struct __sk_buff *skb)
 	}
 	switch (take_apart(skb, chosen, &h, &outer)) {
 	case JUDGED:
-		if (!is_neighbour_discovery(skb, &h) && is_held(holding, &h.ue) &&
+		/* the other fragments would overtake the first */
+		if (!outer.is_first && !is_neighbour_discovery(skb, &h) && is_held(holding, &h.ue) &&
 		    redirect(holding->device, 0) == REDIRECT) {
 			count->redirected += segments_of(skb, &h);
 			return REDIRECT;

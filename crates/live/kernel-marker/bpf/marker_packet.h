@@ -18,6 +18,7 @@
 #define MAX_EXTENSIONS 8
 /* Beside a protocol: it is one of a fragment. */
 #define FRAGMENT 0x100
+#define FIRST_FRAGMENT 0x200
 
 #define IPPROTO_UDP 17
 #define IPPROTO_DCCP 33
@@ -38,6 +39,7 @@ struct headers {
 	u32 own;     /* bytes of headers that each segment has */
 	u32 protocol;
 	u32 is_fragment;
+	u32 is_first; /* of the fragments of a packet */
 	u32 ecn;
 	u32 flow;
 	u32 first[3]; /* of IPv4: up to and with the checksum */
@@ -77,8 +79,8 @@ INLINE u64 mixed(u64 hash, u32 a, u32 b)
 	return hash ^ hash >> 32;
 }
 
-/* Follows extension headers from `at` on. Gives the offset of what follows them, shifted by 16, with the protocol there and
- * FRAGMENT; 0 if one of them is not whole. */
+/* Follows extension headers from `at` on. Gives the offset of what follows them, shifted by 16, with the protocol there,
+ * FRAGMENT and FIRST_FRAGMENT; 0 if one of them is not whole. */
 __attribute__((noinline)) u64 extensions(struct __sk_buff *skb, u32 at, u32 next)
 {
 	u32 i;
@@ -101,8 +103,13 @@ __attribute__((noinline)) u64 extensions(struct __sk_buff *skb, u32 at, u32 next
 		}
 		if (skb_load_bytes(skb, at, header, sizeof(header)))
 			return 0;
-		if (next == 44 && (((u32)header[2] << 8 | header[3]) & 0xfff9))
-			return (u64)(at + 8) << 16 | FRAGMENT | header[0];
+		if (next == 44 && (((u32)header[2] << 8 | header[3]) & 0xfff9)) {
+			u32 kind = FRAGMENT;
+
+			if (!(((u32)header[2] << 8 | header[3]) & 0xfff8))
+				kind |= FIRST_FRAGMENT;
+			return (u64)(at + 8) << 16 | kind | header[0];
+		}
 		size = ((u32)header[1] + 1) * 8;
 		if (next == 51)
 			size = ((u32)header[1] + 2) * 4;
@@ -139,6 +146,7 @@ INLINE int read_ipv4(struct __sk_buff *skb, struct headers *h, u32 *transport)
 	h->protocol = words[2] >> 8 & 0xff;
 	/* more fragments, or not the first */
 	h->is_fragment = (host(words[1] >> 16) & 0x3fff) != 0;
+	h->is_first = (host(words[1] >> 16) & 0x3fff) == 0x2000;
 	h->ue.version = 4;
 	h->ue.address[0] = words[4];
 	h->first[0] = words[0];
@@ -186,6 +194,7 @@ INLINE int read_ipv6(struct __sk_buff *skb, struct headers *h, u32 seed, u32 *tr
 		*transport = found >> 16;
 		h->protocol = found & 0xff;
 		h->is_fragment = (found & FRAGMENT) != 0;
+		h->is_first = (found & FIRST_FRAGMENT) != 0;
 	}
 	return JUDGED;
 }

@@ -26,6 +26,7 @@ struct outer {
 	u32 at;
 	u32 ecn;
 	u32 first[3];
+	u32 is_first; /* what there is of it is the first fragment */
 	u32 udp; /* where its header begins */
 	u32 checksum; /* of UDP */
 };
@@ -122,30 +123,31 @@ INLINE int is_of_own_tcp(struct __sk_buff *skb)
 }
 
 /* Takes the packet of a tunnel apart, whose UDP header is at `transport`: `h` is of the outer packet before, of the inner one
- * thereafter. */
+ * thereafter. Of a first fragment all lengths are those of the datagram, which ends behind it; the headers of the inner packet must be in it. */
 static __attribute__((noinline)) int look_inside(struct __sk_buff *skb, const struct choices *choices,
 						 struct headers *h, struct outer *outer,
 						 u32 transport)
 {
 	u32 udp[2] = {}, ports = 0;
-	u32 length, kind, end;
+	u32 length, kind, end, there;
 	int found;
 
 	if (read_words(skb, transport, udp, 2))
 		return MALFORMED;
 	length = host(udp[1] & 0xffff);
-	end = h->at + h->length;
+	there = end = h->at + h->length;
 	/* of super-packets the length is that of all segments, or is stated elsewhere */
 	if (!skb->gso_size) {
-		if (length < UDP_HEADER || transport + length > end)
-			return MALFORMED;
 		end = transport + length;
+		if (length < UDP_HEADER || (end > there) != (h->is_first != 0))
+			return MALFORMED;
 	}
 	*outer = (struct outer){
 		.version = h->ue.version,
 		.at = h->at,
 		.ecn = h->ecn,
 		.first = { h->first[0], h->first[1], h->first[2] },
+		.is_first = h->is_first,
 		.udp = transport,
 		.checksum = udp[1] >> 16,
 	};
@@ -173,15 +175,28 @@ static __attribute__((noinline)) int look_inside(struct __sk_buff *skb, const st
 	found = read_transport(skb, h, transport, &ports);
 	if (found != JUDGED)
 		return found;
+	if (outer->is_first && h->at + h->own > there)
+		return MALFORMED;
 	name_flow(h, ports, choices->seed);
 	return JUDGED;
+}
+
+/* The ports of a fragment, if it has them. */
+INLINE u32 first_ports(struct __sk_buff *skb, const struct headers *h, u32 transport)
+{
+	u32 ports = 0;
+
+	if (!h->is_first || skb->gso_size || transport + MIN_UDP > h->at + h->length ||
+	    read_words(skb, transport, &ports, 1))
+		return 0;
+	return ports;
 }
 
 INLINE int is_tunnel(const struct choices *choices, const struct headers *h, u32 ports)
 {
 	u32 port = host(ports >> 16);
 
-	if (h->protocol != IPPROTO_UDP || h->is_fragment)
+	if (h->protocol != IPPROTO_UDP)
 		return 0;
 	return (port == GTPU_PORT && choices->inside & IN_GTPU) ||
 	       (port == VXLAN_PORT && choices->inside & IN_VXLAN);
@@ -206,7 +221,8 @@ __attribute__((noinline)) int take_apart(struct __sk_buff *skb, const struct cho
 	found = read_transport(skb, h, transport, &ports);
 	if (found != JUDGED)
 		return found;
-	if (choices->inside && is_tunnel(choices, h, ports))
+	if (choices->inside &&
+	    is_tunnel(choices, h, h->is_fragment ? first_ports(skb, h, transport) : ports))
 		return look_inside(skb, choices, h, outer, transport);
 	name_flow(h, ports, choices->seed);
 	return JUDGED;

@@ -1,6 +1,7 @@
 //! The daemon as a whole: it starts and stops the parts, reloads, and hands over.
 
 mod asking;
+mod reload;
 mod threads;
 
 use crate::config::{Config, Interception as Way};
@@ -22,7 +23,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -170,50 +171,6 @@ impl Core {
         for worker in &self.workers {
             worker.send(command());
         }
-    }
-
-    /// Reads the configuration again; one that is not usable changes nothing.
-    fn reload(&self, path: &Path) {
-        let mut config = match Config::load(path) {
-            Ok(config) => config,
-            Err(error) => {
-                tracing::error!(%error, "the configuration is not reloaded");
-                return;
-            }
-        };
-        if let Some(key) = self.shared.config().needs_restart(&config) {
-            tracing::error!(
-                key,
-                "the configuration is not reloaded: this key needs --upgrade"
-            );
-            return;
-        }
-        if let Some(reason) = self.unsplit.refusal(&config) {
-            tracing::error!("the configuration is not reloaded: {reason}");
-            return;
-        }
-        if let Err(error) = Upstream::check(&config) {
-            tracing::error!(%error, "the configuration is not reloaded");
-            return;
-        }
-        fit(&mut config);
-        let mut held = lock(&self.interception);
-        if self.is_yielding() {
-            tracing::error!("the configuration is not reloaded: a successor takes over");
-            return;
-        }
-        if let (Way::Transparent(way), Some(interception)) = (&config.interception, &mut *held)
-            && let Err(error) = interception.install(way, Openings::of(&config))
-        {
-            tracing::error!(%error, "the configuration is not reloaded");
-            return;
-        }
-        drop(held);
-        self.shared.set_config(config);
-        if let Some(control) = &self.control {
-            control.configure(self.shared.config());
-        }
-        tracing::info!("configuration reloaded");
     }
 
     /// Has new connections pass by, or be taken again, by how many there are.

@@ -49,11 +49,11 @@ async fn serve(path: &Path, config: Config) -> io::Result<()> {
 }
 
 fn reload(path: &Path, service: &mut Service) {
-    notify("RELOADING=1");
-    let checked = Config::load(path).and_then(|config| check(&config).map(|()| config));
-    match checked {
-        Ok(config) => service.reload(&config),
-        Err(error) => tracing::error!("configuration kept as it was: {error}"),
-    }
-    notify("READY=1");
+    let apply = || {
+        let checked = Config::load(path).and_then(|config| check(&config).map(|()| config));
+        service.reload(&checked.map_err(|error| error.to_string())?);
+        Ok("sources, UEs, cells, networks".to_owned())
+    };
+    // what came of it is logged
+    let _ = daemon::reload(apply);
 }

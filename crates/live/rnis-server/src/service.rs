@@ -138,7 +138,6 @@ impl Service {
         self.hub
             .reconfigure(config.ues.clone(), config.network.clone());
         self.sources = sources::start(config, &self.hub);
-        tracing::info!("configuration taken again: sources, UEs, cells, networks");
     }
 
     /// Ends the service: registrations are taken back, sockets closed.

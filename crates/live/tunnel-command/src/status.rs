@@ -20,6 +20,14 @@ pub(crate) fn status_text(status: &Value) -> String {
         bytes(&device["read_bytes"]),
         bytes(&device["written_bytes"]),
     );
+    let packets = &status["packets"];
+    if packets["threads"] == 2 {
+        let _ = writeln!(
+            text,
+            "two threads: {} calls handed over, {} waits for room",
+            packets["handed_over"], packets["waits"],
+        );
+    }
     for connection in status["connections"].as_array().into_iter().flatten() {
         let state = match connection["established"] == true {
             true => "connected",
@@ -154,6 +162,7 @@ mod tests {
         json!({
             "version": "0.2.0", "pid": 4_194_304, "role": "client", "uptime_seconds": 90_061.0,
             "device": { "name": "brimful0", "mtu": 1396, "read_bytes": 1500, "written_bytes": 3000 },
+            "packets": { "threads": 2, "handed_over": 123_456_789, "waits": 12 },
             "connections": [{ "peer": "server", "established": true, "waiting_packets": 1_500,
                 "held_packets": 1_500, "late_packets": 123_456_789, "lost_packets": 123_456_789,
                 "classes": { "bulk": { "packets": 0 }, "latency": { "packets": 123_456_789_012_u64,
@@ -177,6 +186,7 @@ mod tests {
         for part in [
             "client for 1 d 1 h\n",
             "device brimful0 of MTU 1396: 1.5 kB in, 3 kB out\n",
+            "two threads: 123456789 calls handed over, 12 waits for room\n",
             "  class latency: 123456789012 packets, 123456789 duplicated, 123456789 sent again\n",
             "    deadline  3 late, 4 given up\n    queue     5 marked, 6 dropped\n",
             "  path wifi: up, priority 3\n",

@@ -3,7 +3,8 @@
 //! wires of 50 Mbit/s, beside the kernel's MPTCP: goodput of TCP, of UDP and of QUIC, share of the second path, longest time without a byte, also
 //! while one wire is cut.
 //!
-//! As root: `cargo bench -p tunnel --bench throughput [-- --record] [NAME...]`. `scripts/setup --bench` installs
+//! As root: `cargo bench -p tunnel --bench throughput [-- --record] [--threads=N] [NAME...]`; N (`1`, `2`, `auto`) is the key
+//! `threads` of both daemons of one path. `scripts/setup --bench` installs
 //! wireguard-go where Go is; `WIREGUARD_GO` names another.
 //! `--record` writes the table into `docs/results/tunnel.md`. The program is also the daemon that it
 //! measures.
@@ -66,6 +67,8 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    let threads = arguments.iter().find_map(|a| a.strip_prefix("--threads="));
+    let threads = threads.map_or(String::new(), |n| format!("threads = {n:?}\n"));
     let filters: Vec<&String> = arguments.iter().filter(|a| !a.starts_with('-')).collect();
     let is_selected = |name: &str| filters.is_empty() || filters.iter().any(|f| name.contains(*f));
     let mut rows = Vec::new();
@@ -80,7 +83,7 @@ fn main() -> ExitCode {
         for (encryption, configured) in ENCRYPTIONS {
             let name = format!("{name}, {encryption}");
             if is_selected(&name) {
-                rows.push((name, repeat(|| ours(more, configured))));
+                rows.push((name, repeat(|| ours(more, &threads, configured))));
             }
         }
     }
@@ -114,11 +117,12 @@ fn repeat<T>(measure: impl Fn() -> T) -> Vec<T> {
     (0..REPEATS).map(|_| measure()).collect()
 }
 
-fn ours(more: &str, configured: Configured) -> Measured {
+fn ours(more: &str, threads: &str, configured: Configured) -> Measured {
     let hosts = Hosts::new();
     let controller = more.lines().find(|line| line.starts_with("controller"));
-    let server = server_config(controller.unwrap_or_default()).replace("debug", "info");
-    let client = client_config("", &one_path(more)).replace("debug", "info");
+    let server = format!("{threads}{}", controller.unwrap_or_default());
+    let server = server_config(&server).replace("debug", "info");
+    let client = client_config(threads, &one_path(more)).replace("debug", "info");
     let server = Daemon::start(&hosts.server, "server", &configured(&server));
     let client = Daemon::start(&hosts.client, "client", &configured(&client));
     client.wait_for_paths(1);

@@ -1,10 +1,13 @@
 //! Packets to one peer, gathered so that many leave in one call.
+//!
+//! What is to be sealed has its number when it is pushed; it is sealed with all others of its batch by [`Batch::finish`], in
+//! whichever thread sends them.
 
 use crate::inner::Inner;
 use crate::udp::{MAX_BYTES, MAX_SEGMENTS};
 use multipath::packet::{Compact, EncodeError, Packet, WHOLE, encode};
-use secrecy::Session;
 use secrecy::message::{DATA_HEADER_LEN, DATA_OVERHEAD};
+use secrecy::{Refused, Reserved, Session};
 use std::io::IoSlice;
 use units::{Ecn, Instant};
 
@@ -14,16 +17,31 @@ pub(crate) type Seal<'a> = Option<(&'a mut Session, Instant)>;
 /// Packets of one size, the last of which may be smaller.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
-    /// Headers; of sealed packets all of them.
+    /// Headers, and datagrams that leave as they are.
     headers: Vec<u8>,
-    /// Where each packet's header ends, and what it carries.
-    packets: Vec<(usize, Option<Inner>)>,
-    /// They are sealed: what they carry stands behind their headers.
+    packets: Vec<Pushed>,
+    /// What they are sealed by.
+    reserved: Option<Reserved>,
+    /// They are sealed, or will be.
     is_sealed: bool,
     segment: usize,
     total: usize,
     ecn: Ecn,
     is_closed: bool,
+    /// Once they are sealed: their bytes, and where each ends.
+    sealed: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+/// One packet.
+#[derive(Debug)]
+struct Pushed {
+    /// Where its header ends.
+    end: usize,
+    /// What it carries.
+    payload: Option<Inner>,
+    /// It is sealed when the batch is.
+    is_to_seal: bool,
 }
 
 impl Batch {
@@ -41,9 +59,6 @@ impl Batch {
             return Err(payload);
         }
         let compact = Compact::of(packet).filter(|_| seal.is_some());
-        if seal.is_some() {
-            self.headers.extend_from_slice(&[0; DATA_HEADER_LEN]);
-        }
         if let Some(compact) = compact {
             self.headers.extend_from_slice(&compact.bytes());
         } else if write_whole(packet, seal.is_some(), &mut self.headers).is_err() {
@@ -52,25 +67,23 @@ impl Batch {
             return Ok(());
         }
         let data = payload.as_ref().map_or(0, |inner| inner.0.len());
-        let tag = if seal.is_some() {
-            DATA_OVERHEAD - DATA_HEADER_LEN
-        } else {
-            0
-        };
-        let length = self.headers.len() - begin + data + tag;
+        let around = if seal.is_some() { DATA_OVERHEAD } else { 0 };
+        let length = self.headers.len() - begin + data + around;
         if !self.has_room(length) {
             self.headers.truncate(begin);
             return Err(payload);
         }
-        if let Some((session, now)) = seal {
-            let data = payload.as_ref().map_or(&[][..], |inner| &inner.0);
-            self.headers.extend_from_slice(data);
-            if session.seal(*now, &mut self.headers, begin).is_err() {
-                self.headers.truncate(begin);
-                return Ok(());
-            }
+        if let Some((session, now)) = seal
+            && let Err(refused) = session.reserve(*now, &mut self.reserved)
+        {
+            self.headers.truncate(begin);
+            return match refused {
+                // those that are here have keys of before
+                Refused::UnknownSession => Err(payload),
+                _ => Ok(()),
+            };
         }
-        self.append(length, payload, ecn, seal.is_some());
+        self.append(length, payload, ecn, (seal.is_some(), seal.is_some()));
         Ok(())
     }
 
@@ -92,7 +105,7 @@ impl Batch {
             return false;
         }
         self.headers.extend_from_slice(datagram);
-        self.append(datagram.len(), None, Ecn::NotEct, true);
+        self.append(datagram.len(), None, Ecn::NotEct, (true, false));
         true
     }
 
@@ -108,7 +121,13 @@ impl Batch {
         self.packets.is_empty() || length <= self.segment && self.total + length <= MAX_BYTES
     }
 
-    fn append(&mut self, length: usize, payload: Option<Inner>, ecn: Ecn, is_sealed: bool) {
+    fn append(
+        &mut self,
+        length: usize,
+        payload: Option<Inner>,
+        ecn: Ecn,
+        (is_sealed, is_to_seal): (bool, bool),
+    ) {
         if self.packets.is_empty() {
             self.segment = length;
             self.ecn = ecn;
@@ -116,12 +135,51 @@ impl Batch {
         }
         self.is_closed = length < self.segment;
         self.total += length;
-        self.packets.push((self.headers.len(), payload));
+        self.packets.push(Pushed {
+            end: self.headers.len(),
+            payload,
+            is_to_seal,
+        });
+    }
+
+    /// Seals what is to be sealed: before they are sent.
+    pub(crate) fn finish(&mut self) {
+        if !self.is_sealed {
+            return;
+        }
+        let mut begin = 0;
+        for pushed in &mut self.packets {
+            let header = &self.headers[begin..pushed.end];
+            begin = pushed.end;
+            let start = self.sealed.len();
+            if pushed.is_to_seal {
+                self.sealed.extend_from_slice(&[0; DATA_HEADER_LEN]);
+            }
+            self.sealed.extend_from_slice(header);
+            if let Some(payload) = pushed.payload.take() {
+                self.sealed.extend_from_slice(&payload.0);
+            }
+            if pushed.is_to_seal {
+                let reserved = self.reserved.as_mut();
+                let sealed = reserved.map(|reserved| reserved.seal(&mut self.sealed, start));
+                if !matches!(sealed, Some(Ok(()))) {
+                    // each has its number, and none is too long
+                    self.sealed.truncate(start);
+                    continue;
+                }
+            }
+            self.ends.push(self.sealed.len());
+        }
     }
 
     /// True if there is nothing to send.
     pub(crate) fn is_empty(&self) -> bool {
         self.packets.is_empty()
+    }
+
+    /// Their bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.total
     }
 
     /// Packets here.
@@ -143,31 +201,34 @@ impl Batch {
     /// The pieces of all packets.
     pub(crate) fn with_pieces<T>(&self, send: impl FnOnce(&[IoSlice<'_>]) -> T) -> T {
         if self.is_sealed {
-            return send(&[IoSlice::new(&self.headers)]);
+            return send(&[IoSlice::new(&self.sealed)]);
         }
         let mut pieces = [IoSlice::new(&[]); 2 * MAX_SEGMENTS];
         let mut used = 0;
-        let mut begin = 0;
-        for (end, payload) in &self.packets {
-            pieces[used] = IoSlice::new(&self.headers[begin..*end]);
-            used += 1;
-            begin = *end;
-            if let Some(inner) = payload {
-                pieces[used] = IoSlice::new(&inner.0);
+        self.each(|header, data| {
+            for piece in [header, data].into_iter().filter(|piece| !piece.is_empty()) {
+                pieces[used] = IoSlice::new(piece);
                 used += 1;
             }
-        }
+        });
         send(&pieces[..used])
     }
 
     /// The packets one by one: header and payload.
-    pub(crate) fn each(&self, mut send: impl FnMut(&[u8], &[u8])) {
+    pub(crate) fn each<'a>(&'a self, mut send: impl FnMut(&'a [u8], &'a [u8])) {
         let mut begin = 0;
-        for (end, payload) in &self.packets {
-            let inner = payload.as_ref().filter(|_| !self.is_sealed);
-            let data = inner.map_or(&[][..], |inner| &inner.0);
-            send(&self.headers[begin..*end], data);
-            begin = *end;
+        if self.is_sealed {
+            for end in &self.ends {
+                send(&self.sealed[begin..*end], &[]);
+                begin = *end;
+            }
+            return;
+        }
+        for pushed in &self.packets {
+            let data = pushed.payload.as_ref();
+            let data = data.map_or(&[][..], |inner| &inner.0);
+            send(&self.headers[begin..pushed.end], data);
+            begin = pushed.end;
         }
     }
 
@@ -175,8 +236,11 @@ impl Batch {
     pub(crate) fn clear(&mut self) {
         self.headers.clear();
         self.packets.clear();
+        self.reserved = None;
         self.total = 0;
         self.is_closed = false;
+        self.sealed.clear();
+        self.ends.clear();
     }
 }
 
@@ -286,6 +350,7 @@ mod tests {
                 let session = client.session().filter(|_| is_sealed);
                 let mut seal = session.map(|session| (session, Instant::ZERO));
                 batch.push_padded(&probe, 1_472, &mut seal);
+                batch.finish();
                 let sent =
                     batch.with_pieces(|pieces| pieces.iter().map(|p| p.len()).sum::<usize>());
                 assert_eq!((batch.len(), sent), (1, 1_472));
@@ -348,6 +413,7 @@ mod tests {
         assert!(pushed.is_err(), "not sealed");
         assert!(!batch.push_bytes(b"handshake"), "another mark");
         let size = usize::from(batch.segment().expect("several"));
+        batch.finish();
         let bytes = batch.with_pieces(|pieces| {
             assert_eq!(pieces.len(), 1);
             pieces[0].to_vec()

@@ -4,6 +4,7 @@ use crate::client::Client;
 use crate::config::{Config, End, Remote};
 use crate::error::TunnelError;
 use crate::inside::Inside;
+use crate::output::Output;
 use crate::packet_thread::{Change, Command, Outside, PacketThread};
 use crate::poller::{Poller, Waker};
 use crate::reload::Reloader;
@@ -22,7 +23,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Sender};
 use std::time::Duration;
 
 /// The thread that moves packets must have answered by then.
@@ -99,6 +100,7 @@ pub fn run(start: &Start) -> Result<(), TunnelError> {
     let system = |error| TunnelError::system("the event loop cannot be set up", error);
     let poller = Poller::new().map_err(system)?;
     let waker = Waker::new().map_err(system)?;
+    let output = Output::new(config.threads.has_second(), waker.clone());
     let (commands, received) = mpsc::channel();
     let handle = Handle {
         commands,
@@ -112,12 +114,13 @@ pub fn run(start: &Start) -> Result<(), TunnelError> {
     match &config.end {
         End::Client(_) => {
             let mtu = Client::first_mtu(config);
-            let mut client = Client::new(config.clone(), mtu, clock::now())?;
+            let mut client = Client::new(config.clone(), mtu, clock::now(), output.clone())?;
             client.watch_network(&poller);
             client.resolve_with(Resolver::start(handle.clone())?);
-            let inside = Inside::open(config, mtu, &setup)?;
+            let inside = Inside::open(config, mtu, &setup, &output)?;
             let _metrics = serve(start, &handle, setup, signals, shown)?;
-            go(poller, waker, received, inside, client)
+            let packets = PacketThread::new(poller, waker, received, inside, client, output);
+            go(packets?)
         }
         #[cfg_attr(
             not(feature = "edge"),
@@ -128,8 +131,8 @@ pub fn run(start: &Start) -> Result<(), TunnelError> {
                 .tun
                 .mtu
                 .unwrap_or(limits::usual_mtu(config.encryption));
-            let server = Server::new(config.clone(), mtu, &poller)?;
-            let inside = Inside::open(config, mtu, &setup)?;
+            let server = Server::new(config.clone(), mtu, &poller, output.clone())?;
+            let inside = Inside::open(config, mtu, &setup, &output)?;
             let _metrics = serve(start, &handle, setup, signals, shown)?;
             #[cfg(feature = "edge")]
             if let Some(reports) = end.reports.clone() {
@@ -138,21 +141,15 @@ pub fn run(start: &Start) -> Result<(), TunnelError> {
                     radio::read(&reports, handle, counts, meter);
                 })?;
             }
-            go(poller, waker, received, inside, server)
+            let packets = PacketThread::new(poller, waker, received, inside, server, output);
+            go(packets?)
         }
     }
 }
 
-fn go<O: Outside>(
-    poller: Poller,
-    waker: Waker,
-    commands: Receiver<Command>,
-    inside: Inside,
-    outside: O,
-) -> Result<(), TunnelError> {
-    let (device, mtu) = (inside.name().to_owned(), inside.mtu());
-    let packets = PacketThread::new(poller, waker, commands, inside, outside)?;
-    tracing::info!(device, mtu, "running");
+fn go<O: Outside>(packets: PacketThread<O>) -> Result<(), TunnelError> {
+    let (device, mtu, threads) = packets.shape();
+    tracing::info!(device, mtu, threads, "running");
     notify("READY=1");
     let result = packets.run();
     tracing::info!("stopped");

@@ -4,12 +4,14 @@ use crate::arena::Arena;
 use crate::config::{Config, Encryption};
 use crate::error::TunnelError;
 use crate::inner::{self, Inner};
+use crate::output::{DeviceWriter, Output};
 use crate::pieces::{CutCounts, Cutter, second_of};
 use crate::setup::{self, Facts, Guard, Setup};
 use bytes::Bytes;
 use multipath::class::Class;
 use std::io::{self, ErrorKind, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 use tun::pieces::Joiner;
 use tun::{Coalescer, Device, VnetHeader, split};
 use units::Instant;
@@ -58,7 +60,8 @@ pub(crate) struct InsideCounters {
 pub(crate) struct Inside {
     /// Before the device: what is undone may need it.
     _guard: Guard,
-    device: Device,
+    device: Arc<Device>,
+    writer: DeviceWriter,
     name: String,
     buffer: Box<[u8]>,
     arena: Arena,
@@ -72,7 +75,7 @@ pub(crate) struct Inside {
     inner: usize,
     /// Answers to packets that are too large: in this second, so many.
     answered: (u64, u32),
-    pub(crate) counters: InsideCounters,
+    counters: InsideCounters,
 }
 
 impl Inside {
@@ -80,7 +83,12 @@ impl Inside {
     ///
     /// # Errors
     /// No such device can be made here, or a program refuses what is configured: then everything is undone.
-    pub(crate) fn open(config: &Config, mtu: usize, setup: &Setup) -> Result<Self, TunnelError> {
+    pub(crate) fn open(
+        config: &Config,
+        mtu: usize,
+        setup: &Setup,
+        output: &Output,
+    ) -> Result<Self, TunnelError> {
         let name = &config.tun.name;
         let steps = setup::steps(config, mtu, &Facts::gather(config));
         let steps = steps.map_err(|error| {
@@ -89,11 +97,13 @@ impl Inside {
         let device = Device::create(name, true).map_err(|error| {
             TunnelError::system(format!("cannot make the TUN device {name}"), error)
         })?;
+        let device = Arc::new(device);
         let coalescer = Coalescer::new(device.segments_udp());
         let guard = Guard::new(setup);
         setup.apply(steps)?;
         Ok(Self {
             _guard: guard,
+            writer: DeviceWriter::new(Arc::clone(&device), output.clone()),
             device,
             name: name.clone(),
             buffer: vec![0; Device::MAX_READ_BYTES].into(),
@@ -111,6 +121,16 @@ impl Inside {
     /// The device's name.
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What it has counted.
+    pub(crate) fn counters(&self) -> InsideCounters {
+        let (writes, failed_writes) = self.writer.counters();
+        InsideCounters {
+            writes,
+            failed_writes,
+            ..self.counters
+        }
     }
 
     /// Largest packet that the paths take, bytes.
@@ -311,7 +331,7 @@ impl Inside {
         if let Some(answer) = from.and_then(|from| inner::too_big(packet, mtu, from)) {
             let vnet = VnetHeader::default().bytes();
             let pieces = [IoSlice::new(&vnet), IoSlice::new(&answer)];
-            write(&self.device, &mut self.counters, &pieces);
+            self.writer.write(&pieces);
         }
     }
 
@@ -325,9 +345,9 @@ impl Inside {
         }
         self.counters.written_packets += 1;
         self.counters.written_bytes += packet.0.len() as u64;
-        let (device, counters) = (&self.device, &mut self.counters);
+        let writer = &mut self.writer;
         self.coalescer
-            .push(packet, &mut |pieces| write(device, counters, pieces));
+            .push(packet, &mut |pieces| writer.write(pieces));
     }
 
     /// What a peer's pieces have made goes into the device, if `admits` takes its headers.
@@ -341,8 +361,8 @@ impl Inside {
             return;
         }
         // what came before it stays before it
-        self.flush();
-        let (device, counters) = (&self.device, &mut self.counters);
+        self.write_packets();
+        let (writer, counters) = (&mut self.writer, &mut self.counters);
         joiner.flush(now, &mut |slices| {
             let Some((vnet, headers)) = slices.first().and_then(|first| first.split_first_chunk())
             else {
@@ -356,7 +376,7 @@ impl Inside {
             let packets = if size > 0 { payload.div_ceil(size) } else { 1 };
             counters.written_packets += packets as u64;
             counters.written_bytes += (payload + packets * headers.len()) as u64;
-            write(device, counters, slices);
+            writer.write(slices);
         });
         let refused = joiner.take_counters();
         self.counters.malformed_pieces += refused.malformed + refused.contradictory;
@@ -364,11 +384,16 @@ impl Inside {
         self.counters.incomplete_pieces += refused.incomplete;
     }
 
+    /// Packets that were pushed are written.
+    fn write_packets(&mut self) {
+        let writer = &mut self.writer;
+        self.coalescer.flush(&mut |pieces| writer.write(pieces));
+    }
+
     /// Everything that was pushed goes into the device.
     pub(crate) fn flush(&mut self) {
-        let (device, counters) = (&self.device, &mut self.counters);
-        self.coalescer
-            .flush(&mut |pieces| write(device, counters, pieces));
+        self.write_packets();
+        self.writer.flush();
     }
 }
 
@@ -376,9 +401,4 @@ impl AsFd for Inside {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.device.as_fd()
     }
-}
-
-fn write(device: &Device, counters: &mut InsideCounters, pieces: &[IoSlice<'_>]) {
-    counters.writes += 1;
-    counters.failed_writes += u64::from(device.write(pieces).is_err());
 }

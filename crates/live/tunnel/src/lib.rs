@@ -5,7 +5,8 @@
 //!                                       inner packets                        once), TCP carriers
 //! ```
 //!
-//! One thread moves packets; it sleeps until a descriptor or the clock wakes it. Others answer the
+//! One thread takes packets in and decides; it sleeps until a descriptor or the clock wakes it. It sends and writes them
+//! too, or with `threads = 2` a second one seals, sends and writes what the first has decided (`output`). Others answer the
 //! admin socket and `/metrics`.
 //!
 //! What a path carries is sealed by `secrecy` (UDP: each datagram, TCP: each frame), unless `encryption = "none"`.
@@ -30,10 +31,12 @@ mod limits;
 mod link;
 mod metrics;
 mod netlink;
+mod output;
 mod packet_thread;
 mod pending;
 mod pieces;
 mod poller;
+mod queue;
 #[cfg(feature = "edge")]
 mod radio;
 mod reload;
@@ -52,7 +55,8 @@ pub use admin::{check_request, request};
 pub use client::count_notices;
 pub use config::{
     ClientConfig, ClientEnd, Config, ConfigError, Encryption, End, HostPort, InterfaceAddress,
-    Network, PORT, ParseInterfaceAddressError, PathConfig, Remote, Role, ServerConfig, TunConfig,
+    Network, PORT, ParseInterfaceAddressError, PathConfig, Remote, Role, ServerConfig, Threads,
+    TunConfig,
 };
 pub use error::TunnelError;
 pub use frames::split_frames;

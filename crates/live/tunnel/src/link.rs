@@ -3,17 +3,19 @@
 use crate::arena::Arena;
 use crate::batch::{Batch, Seal};
 use crate::inner::Inner;
+use crate::output::{Outcome, Output, Sending};
 use crate::stream::Stream;
-use crate::udp::{MAX_BYTES, Outgoing, UdpSocket};
+use crate::udp::{MAX_BYTES, UdpSocket};
 use bytes::Bytes;
 use multipath::packet::{Form, Packet, decode, decode_form};
 use multipath::tunnel::Transmit;
 use serde::Serialize;
 use std::cell::RefCell;
-use std::io::{self, ErrorKind, IoSlice};
+use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
 use std::rc::Rc;
+use std::sync::Arc;
 use units::Ecn;
 
 /// Calls that receive before what came is handled.
@@ -25,7 +27,7 @@ pub(crate) enum Way {
     /// In datagrams.
     Udp {
         /// Through this socket.
-        socket: Rc<UdpSocket>,
+        socket: Arc<UdpSocket>,
         /// To whom; none: to the one that the socket is connected to.
         to: Option<SocketAddr>,
         /// From which address; none: from that of the socket.
@@ -50,27 +52,46 @@ pub(crate) struct LinkCounters {
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) way: Way,
+    output: Output,
     batch: Batch,
-    pub(crate) counters: LinkCounters,
+    packets: u64,
+    calls: u64,
+    outcome: Arc<Outcome>,
     /// Packets were pushed, or its TCP connection can be written again: to be flushed.
     pub(crate) is_busy: bool,
-    /// A packet was larger than the way takes.
-    pub(crate) is_too_big: bool,
-    /// The kernel's last error, until it is reported.
-    pub(crate) fault: Option<io::Error>,
 }
 
 impl Link {
     /// Of a way.
-    pub(crate) fn new(way: Way) -> Self {
+    pub(crate) fn new(way: Way, output: &Output) -> Self {
         Self {
             way,
+            output: output.clone(),
             batch: Batch::default(),
-            counters: LinkCounters::default(),
+            packets: 0,
+            calls: 0,
+            outcome: Arc::default(),
             is_busy: false,
-            is_too_big: false,
-            fault: None,
         }
+    }
+
+    /// What its socket has counted.
+    pub(crate) fn counters(&self) -> LinkCounters {
+        LinkCounters {
+            packets: self.packets,
+            calls: self.calls,
+            refused: self.outcome.refused(),
+        }
+    }
+
+    /// True if a packet was larger than the way takes, since this was last called.
+    pub(crate) fn take_too_big(&self) -> bool {
+        self.outcome.take_too_big()
+    }
+
+    /// The kernel's last error since this was last called.
+    pub(crate) fn take_fault(&self) -> Option<io::Error> {
+        self.outcome.take_fault()
     }
 
     /// Takes a packet, which leaves at the latest with [`Self::flush`].
@@ -109,80 +130,30 @@ impl Link {
         if self.batch.is_empty() {
             return;
         }
-        self.counters.calls += 1;
-        self.counters.packets += self.batch.len() as u64;
-        let result = match &self.way {
-            Way::Udp { socket, to, from } => send_batch(&self.batch, socket, *to, *from),
+        self.calls += 1;
+        self.packets += self.batch.len() as u64;
+        match &self.way {
+            Way::Udp { socket, to, from } => {
+                let sending = Sending {
+                    socket: Arc::clone(socket),
+                    to: *to,
+                    from: *from,
+                    outcome: Arc::clone(&self.outcome),
+                };
+                self.output.send(&mut self.batch, sending);
+            }
             Way::Tcp(stream) => {
                 let mut stream = stream.borrow_mut();
+                self.batch.finish();
                 self.batch.each(|header, data| stream.push(header, data));
                 // what the socket does not take now waits for it
-                stream.flush().map(drop)
-            }
-        };
-        if let Err(error) = result {
-            self.counters.refused += self.batch.len() as u64;
-            match error.raw_os_error() {
-                Some(libc::EMSGSIZE) => {
-                    self.is_too_big = true;
+                if let Err(error) = stream.flush() {
+                    self.outcome.note(error, self.batch.len());
                 }
-                // a full queue: as lost as in any other queue
-                Some(libc::EAGAIN | libc::ENOBUFS) => {}
-                _ => self.fault = Some(error),
+                self.batch.clear();
             }
         }
-        self.batch.clear();
     }
-}
-
-fn send_batch(
-    batch: &Batch,
-    socket: &UdpSocket,
-    to: Option<SocketAddr>,
-    from: Option<IpAddr>,
-) -> io::Result<()> {
-    let out = |pieces: &[IoSlice<'_>], segment| {
-        socket
-            .send(&Outgoing {
-                to,
-                from,
-                pieces,
-                segment,
-                ecn: batch.ecn().bits(),
-            })
-            .map(drop)
-    };
-    let segment = batch.segment();
-    let mut may_not_cut = false;
-    if segment.is_none() || socket.cuts() {
-        let mut result = batch.with_pieces(|pieces| out(pieces, segment));
-        if is_too_big(&result) {
-            // what a router has reported of a packet before is the error of the next call, which sends nothing
-            result = batch.with_pieces(|pieces| out(pieces, segment));
-        }
-        may_not_cut = segment.is_some()
-            && matches!(&result, Err(error)
-                if matches!(error.raw_os_error(), Some(libc::EIO | libc::EINVAL)));
-        if !may_not_cut {
-            return result;
-        }
-    }
-    let mut result = Ok(());
-    batch.each(|header, data| {
-        let sent = out(&[IoSlice::new(header), IoSlice::new(data)], None);
-        if sent.is_err() {
-            result = sent;
-        }
-    });
-    // a device or a kernel that cannot cut datagrams; pieces beyond the path's MTU are not cut either
-    if may_not_cut && !is_too_big(&result) {
-        socket.stop_cutting();
-    }
-    result
-}
-
-fn is_too_big<T>(result: &io::Result<T>) -> bool {
-    matches!(result, Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE))
 }
 
 /// One packet that came, as it was written or to be expanded.

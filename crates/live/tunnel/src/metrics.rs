@@ -212,6 +212,16 @@ fn page(status: &Status) -> String {
             "Writes that failed.",
             c.failed_writes,
         ),
+        (
+            "handed_over_total",
+            "Calls of the kernel's that the second packet thread did for the first.",
+            status.packets.handed_over,
+        ),
+        (
+            "handover_waits_total",
+            "Times that the first packet thread waited for the second.",
+            status.packets.waits,
+        ),
         ("accepted_total", "Connections accepted.", status.accepted),
         (
             "moved_total",
@@ -231,6 +241,13 @@ fn page(status: &Status) -> String {
     ] {
         page.single(name, "counter", help, value);
     }
+    let threads = status.packets.threads;
+    page.single(
+        "packet_threads",
+        "gauge",
+        "Threads that move packets.",
+        threads,
+    );
     let mtu = status.device.mtu;
     page.single("mtu_bytes", "gauge", "MTU of the device.", mtu);
     page.head(

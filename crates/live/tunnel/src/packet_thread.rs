@@ -3,6 +3,7 @@
 use crate::error::TunnelError;
 use crate::inner::Inner;
 use crate::inside::Inside;
+use crate::output::Output;
 use crate::poller::{Poller, Token, Waker};
 #[cfg(feature = "edge")]
 use crate::radio::UeState;
@@ -95,6 +96,7 @@ pub(crate) struct PacketThread<O> {
     commands: Receiver<Command>,
     inside: Inside,
     outside: O,
+    output: Output,
     began: Instant,
     chores_at: Instant,
     ending: Option<Instant>,
@@ -113,6 +115,7 @@ impl<O: Outside> PacketThread<O> {
         commands: Receiver<Command>,
         inside: Inside,
         outside: O,
+        output: Output,
     ) -> Result<Self, TunnelError> {
         let system = |error| TunnelError::system("the device cannot be waited for", error);
         poller.add(&inside, DEVICE, false).map_err(system)?;
@@ -124,6 +127,7 @@ impl<O: Outside> PacketThread<O> {
             commands,
             inside,
             outside,
+            output,
             began: now,
             chores_at: now,
             ending: None,
@@ -131,11 +135,24 @@ impl<O: Outside> PacketThread<O> {
         })
     }
 
-    /// Runs until it is stopped.
+    /// The device's name and MTU, and the threads that move packets.
+    pub(crate) fn shape(&self) -> (String, usize, usize) {
+        let threads = self.output.status().threads;
+        (self.inside.name().to_owned(), self.inside.mtu(), threads)
+    }
+
+    /// Runs until it is stopped. All that was to leave has left then.
     ///
     /// # Errors
-    /// The device is gone.
+    /// The device is gone, or there is no second thread where one is needed.
     pub(crate) fn run(mut self) -> Result<(), TunnelError> {
+        self.output.start()?;
+        let result = self.move_packets();
+        self.output.stop();
+        result
+    }
+
+    fn move_packets(&mut self) -> Result<(), TunnelError> {
         let mut ready = Vec::new();
         loop {
             let now = monotonic_now();
@@ -211,7 +228,7 @@ impl<O: Outside> PacketThread<O> {
             match command {
                 Command::Status(answer, _seat) => {
                     let uptime = now.saturating_since(self.began);
-                    let mut status = Status::new(&self.inside, uptime);
+                    let mut status = Status::new(&self.inside, &self.output, uptime);
                     self.outside.status(now, &mut status);
                     // the requester may have gone
                     let _ = answer.send(status);
@@ -219,6 +236,8 @@ impl<O: Outside> PacketThread<O> {
                 Command::Change(change, answer, _seat) => {
                     // a whole configuration is logged by who has requested it
                     let is_logged = !matches!(change, Change::Configure(_));
+                    // a socket that goes is closed when this returns
+                    self.output.settle();
                     let done = self.outside.change(now, change, &self.poller);
                     match &done {
                         Ok(what) if is_logged => tracing::info!("{what}"),

@@ -8,6 +8,7 @@ use crate::daemon::Handle;
 use crate::packet_thread::Change;
 use crate::sealing::Keys;
 use crate::setup::{self, Setup};
+use daemon::Differences;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -54,12 +55,7 @@ impl Reloader {
 
     /// Reads the file and applies it; gives what has changed, or why nothing has.
     pub(crate) fn reload(&self) -> Result<String, String> {
-        let done = self.try_reload();
-        match &done {
-            Ok(what) => tracing::info!("{what}"),
-            Err(error) => tracing::error!("the configuration is not reloaded: {error}"),
-        }
-        done
+        daemon::reload(|| self.try_reload())
     }
 
     fn try_reload(&self) -> Result<String, String> {
@@ -73,13 +69,7 @@ impl Reloader {
             // that of the command
             new.admin.clone_from(&present.admin);
         }
-        let kept = needs_restart(&present, &new);
-        if !kept.is_empty() {
-            return Err(format!(
-                "{} cannot change while the tunnel runs: restart it",
-                kept.join(", ")
-            ));
-        }
+        fixed(&present, &new).check("the tunnel")?;
         let keys = Keys::load(&new).map_err(|error| error.to_string())?;
         let exchange = self.setup.exchange(setup::changeable(&new));
         let mut exchange = exchange.map_err(|error| error.to_string())?;
@@ -104,21 +94,18 @@ impl Reloader {
         exchange.commit();
         *present = new;
         Ok(match changes.is_empty() {
-            true => "configuration reloaded: no change".to_owned(),
-            false => format!("configuration reloaded: {}", changes.join("; ")),
+            true => "no change".to_owned(),
+            false => changes.join("; "),
         })
     }
 }
 
 /// What differs and cannot be applied, by its names in the file.
-fn needs_restart(old: &Config, new: &Config) -> Vec<&'static str> {
-    let mut names = Vec::new();
-    let mut compare = |name, differs: bool| {
-        if differs {
-            names.push(name);
-        }
-    };
+fn fixed(old: &Config, new: &Config) -> Differences {
+    let mut differences = Differences::default();
+    let mut compare = |name, differs: bool| differences.cannot(name, differs);
     compare("encryption", old.encryption != new.encryption);
+    compare("threads", old.threads != new.threads);
     compare("scheduler", old.scheduler != new.scheduler);
     compare(
         "settings of the connection or [reorder]",
@@ -151,5 +138,5 @@ fn needs_restart(old: &Config, new: &Config) -> Vec<&'static str> {
         }
         _ => compare("role", true),
     }
-    names
+    differences
 }

@@ -17,6 +17,7 @@ use crate::inner::{self, Inner};
 use crate::inside::Inside;
 use crate::limits;
 use crate::link::{Incoming, Link};
+use crate::output::Output;
 use crate::packet_thread::{Change, FIRST, Outside};
 use crate::pending::Pending;
 use crate::pieces::Delivery;
@@ -41,6 +42,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
+use std::sync::Arc;
 use units::{Bytes, Duration, Instant, Packets};
 
 /// While packets wait for the window of a TCP connection, its state is looked at so often.
@@ -48,7 +50,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Something that packets come in by.
 enum Socket {
-    Udp(Rc<UdpSocket>),
+    Udp(Arc<UdpSocket>),
     Listener {
         fd: OwnedFd,
         /// Not waited for: the system had nothing left to accept with.
@@ -86,6 +88,7 @@ pub(crate) struct Server {
     /// Its sockets by their addresses: UDP, TCP.
     listening: BTreeMap<SocketAddr, [Token; 2]>,
     core: server::Server<Inner>,
+    output: Output,
     sockets: BTreeMap<u64, Socket>,
     links: BTreeMap<Flow, Link>,
     /// Links that are to be flushed.
@@ -121,7 +124,12 @@ pub(crate) struct Server {
 
 impl Server {
     /// Opens all sockets.
-    pub(crate) fn new(config: Config, mtu: usize, poller: &Poller) -> Result<Self, TunnelError> {
+    pub(crate) fn new(
+        config: Config,
+        mtu: usize,
+        poller: &Poller,
+        output: Output,
+    ) -> Result<Self, TunnelError> {
         let End::Server(end) = &config.end.clone() else {
             return Err(TunnelError::system("a server", io::ErrorKind::InvalidInput));
         };
@@ -151,6 +159,7 @@ impl Server {
             private: keys.own(),
             listening: BTreeMap::new(),
             core,
+            output,
             sockets: BTreeMap::new(),
             links: BTreeMap::new(),
             busy: Vec::new(),
@@ -191,7 +200,7 @@ impl Server {
             fd: tcp,
             is_paused: false,
         };
-        self.sockets.insert(tokens[0].0, Socket::Udp(Rc::new(udp)));
+        self.sockets.insert(tokens[0].0, Socket::Udp(Arc::new(udp)));
         self.sockets.insert(tokens[1].0, listener);
         self.listening.insert(address, tokens);
         tracing::info!(%address, "hearing");
@@ -306,7 +315,7 @@ impl Outside for Server {
     fn on_ready(&mut self, now: Instant, token: Token, poller: &Poller) {
         match self.sockets.get(&token.0) {
             Some(Socket::Udp(socket)) => {
-                let socket = Rc::clone(socket);
+                let socket = Arc::clone(socket);
                 self.on_datagrams(now, token, &socket);
             }
             Some(Socket::Listener { .. }) => self.on_connections(now, poller, token),
@@ -387,8 +396,8 @@ impl Outside for Server {
                     Some(Socket::Tcp { .. })
                 )
         });
-        for (flow, link) in &mut self.links {
-            if let Some(error) = link.fault.take() {
+        for (flow, link) in &self.links {
+            if let Some(error) = link.take_fault() {
                 tracing::debug!(remote = %flow.remote, %error, "packets were not sent");
             }
         }

@@ -3,6 +3,7 @@
 use crate::inside::{Inside, InsideCounters};
 use crate::limits;
 use crate::link::LinkCounters;
+use crate::output::{Output, OutputStatus};
 use multipath::tunnel::{ClassCounters, MtuStats, PathStats, TunnelStats};
 use secrecy::Session;
 use serde::Serialize;
@@ -15,6 +16,8 @@ pub(crate) struct Status {
     pub(crate) pid: u32,
     pub(crate) role: &'static str,
     pub(crate) uptime_seconds: f64,
+    /// The threads that move packets, and what one hands over to the other.
+    pub(crate) packets: OutputStatus,
     pub(crate) device: DeviceStatus,
     pub(crate) connections: Vec<ConnectionStatus>,
     /// Connections accepted so far.
@@ -158,16 +161,17 @@ pub(crate) struct PathStatus {
 }
 
 impl Status {
-    pub(crate) fn new(inside: &Inside, uptime: Duration) -> Self {
+    pub(crate) fn new(inside: &Inside, output: &Output, uptime: Duration) -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION"),
             pid: std::process::id(),
             role: "",
             uptime_seconds: uptime.as_secs_f64(),
+            packets: output.status(),
             device: DeviceStatus {
                 name: inside.name().to_owned(),
                 mtu: inside.mtu(),
-                counters: inside.counters,
+                counters: inside.counters(),
             },
             connections: Vec::new(),
             accepted: 0,

@@ -5,10 +5,10 @@ use crate::sys;
 use rustix::net::sockopt;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, getsockname};
 use rustix::net::{ipproto, socket_with};
-use std::cell::Cell;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) use crate::sys::{Incoming, Outgoing};
 
@@ -61,7 +61,7 @@ impl Way {
 pub(crate) struct UdpSocket {
     fd: OwnedFd,
     /// False once the kernel has refused to cut datagrams for it.
-    cuts: Cell<bool>,
+    cuts: AtomicBool,
     is_ipv6: bool,
     is_connected: bool,
 }
@@ -136,7 +136,7 @@ impl UdpSocket {
         }
         Ok(Self {
             fd,
-            cuts: Cell::new(true),
+            cuts: AtomicBool::new(true),
             is_ipv6,
             is_connected: false,
         })
@@ -171,12 +171,12 @@ impl UdpSocket {
 
     /// True if several datagrams can be sent at once.
     pub(crate) fn cuts(&self) -> bool {
-        self.cuts.get()
+        self.cuts.load(Ordering::Relaxed)
     }
 
     /// The kernel does not cut for this socket: one datagram a call from now on.
     pub(crate) fn stop_cutting(&self) {
-        self.cuts.set(false);
+        self.cuts.store(false, Ordering::Relaxed);
     }
 
     /// Sends datagrams. `out.to` is ignored by a connected socket.

@@ -1,7 +1,8 @@
 //! The configuration file.
 
-use daemon::Log;
 use daemon::config::{Section, load, parse};
+use daemon::{Differences, Log};
+use dash::Settings as DashboardSettings;
 use edge::ConfigError as OutOfRange;
 use edge::marker::MarkerConfig;
 use edge::uplink::{UplinkConfig, UplinkMode};
@@ -60,6 +61,8 @@ pub struct Config {
     pub source: Source,
     /// Where `/metrics`, `/status` and `/healthz` are served; none: nowhere.
     pub metrics: Option<SocketAddr>,
+    /// The dashboard there.
+    pub dashboard: DashboardSettings,
     /// How the log is written.
     pub log: Log,
 }
@@ -80,10 +83,32 @@ impl Config {
     pub fn parse(name: &str, text: &str) -> Result<Self, ConfigError> {
         parse(name, text, read)
     }
+
+    /// What differs of another one, and whether that can change while the daemon runs.
+    pub(crate) fn differences(&self, new: &Self) -> Differences {
+        let mut all = Differences::default();
+        all.cannot("interface", self.interface != new.interface);
+        all.cannot("[modem]", self.source != new.source);
+        all.cannot("[metrics]", self.metrics != new.metrics);
+        all.cannot("[dashboard]", self.dashboard != new.dashboard);
+        all.cannot("[log] format", self.log.json != new.log.json);
+        let (old, other) = (&self.queue, &new.queue);
+        all.may("mode", old.mode != other.mode);
+        all.may("ahead", old.ahead != other.ahead);
+        all.may("limit", old.buffer != other.buffer);
+        all.may("memory", self.memory != new.memory);
+        let (mut old, mut other) = (old.marker, other.marker);
+        all.may("rate-fraction", old.rate_fraction != other.rate_fraction);
+        for ((key, old), (_, other)) in old.times().into_iter().zip(other.times()) {
+            all.may(own(key), old != other);
+        }
+        all.may("level", self.log.level != new.log.level);
+        all
+    }
 }
 
 fn read(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
-    top.declare(&["interface", "queue", "modem", "metrics", "log"])?;
+    top.declare(&["interface", "queue", "modem", "metrics", "dashboard", "log"])?;
     let Some(interface) = top.interface("interface")? else {
         return Err(top.missing("interface", "\"wwan0\", the modem's"));
     };
@@ -112,6 +137,7 @@ fn read(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
         memory,
         source,
         metrics,
+        dashboard: DashboardSettings::read(top, metrics.is_some())?,
         log: Log::read(top, &levels)?,
     })
 }
@@ -252,6 +278,31 @@ mod tests {
             let read = times.into_iter().find(|(name, _)| own(name) == key);
             assert_eq!(read.map(|(_, time)| *time), Some(time), "{key}");
         }
+    }
+
+    #[test]
+    fn what_can_change_while_it_runs_is_named_and_so_is_what_cannot() {
+        let with = |queue: &str, more: &str| {
+            good(&format!(
+                "interface = \"wwan0\"\n[queue]\n{queue}\n[modem]\nsource = \"unix:/m\"\n{more}"
+            ))
+        };
+        let old = with("", "");
+        let changed = |new: &Config| old.differences(new).check("it");
+        assert_eq!(changed(&old), Ok("no change".to_owned()));
+        let all = "mode = \"mark\"\nahead = \"20 ms\"\nlimit = \"1 MB\"\nmemory = \"2 MB\"\nrate-fraction = 0.9\n\
+                   slack = \"9 ms\"\ncontested-slack = \"99 ms\"\nramp-from = \"7 ms\"\nramp-to = \"17 ms\"\n\
+                   wide-ramp-from = \"9 ms\"\nwide-ramp-to = \"27 ms\"\ntarget = \"19 ms\"\nmax-age = \"1 s\"\ntransit = \"1 ms\"";
+        let found = changed(&with(all, "[log]\nlevel = \"debug\"\n"));
+        let names = "mode, ahead, limit, memory, rate-fraction, slack, contested-slack, ramp-from, ramp-to, \
+                     wide-ramp-from, wide-ramp-to, target, max-age, transit, level";
+        assert_eq!(found, Ok(names.to_owned()));
+        let metrics = "[metrics]\nlisten = \"127.0.0.1:1\"\n[dashboard]\nrate = 1\n[log]\nformat = \"json\"\n";
+        let mut new = with("limit = \"1 MB\"", metrics);
+        new.interface = "wwan1".to_owned();
+        new.source = Source::Stdin;
+        let text = "interface, [modem], [metrics], [dashboard], [log] format cannot change while it runs: restart it";
+        assert_eq!(changed(&new), Err(text.to_owned()));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What is counted, for the pages that show it.
 
 use crate::inbox::lock;
-use edge::uplink::Refusal;
+use edge::uplink::{ModemStatus, Refusal, UplinkMode};
 use kernel_marker::Diverted;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -53,12 +53,16 @@ pub(crate) struct Reports {
     refused: [AtomicU64; Refusal::ALL.len()],
     /// CLOCK_MONOTONIC, ns; 0: none was.
     last_at: AtomicU64,
+    /// What waited in the modem then.
+    queue: AtomicU64,
 }
 
 impl Reports {
-    pub(crate) fn accepted(&self, at: Instant) {
+    pub(crate) fn accepted(&self, status: &ModemStatus) {
         self.accepted.fetch_add(1, Relaxed);
-        self.last_at.store(at.since_start().as_nanos(), Relaxed);
+        self.queue.store(status.queue.get(), Relaxed);
+        let at = status.at.since_start().as_nanos();
+        self.last_at.store(at, Relaxed);
     }
 
     pub(crate) fn malformed(&self) {
@@ -78,6 +82,7 @@ impl Reports {
 pub(crate) struct Counts {
     pub(crate) reports: Reports,
     pub(crate) passed: AtomicU64,
+    pub(crate) passed_bytes: AtomicU64,
     pub(crate) marked: AtomicU64,
     /// Super-packets that were cut.
     pub(crate) cut: AtomicU64,
@@ -92,6 +97,7 @@ pub(crate) struct Counts {
 
 #[derive(Clone, Debug, Default)]
 struct State {
+    mode: &'static str,
     device: String,
     way: &'static str,
     diverted: Diverted,
@@ -105,6 +111,10 @@ impl Counts {
 
     pub(crate) fn set_rate(&self, rate: Option<BitRate>) {
         self.rate.store(rate.map_or(0, BitRate::as_bps), Relaxed);
+    }
+
+    pub(crate) fn set_mode(&self, mode: UplinkMode) {
+        lock(&self.state).mode = mode.name();
     }
 
     pub(crate) fn set_device(&self, device: &str) {
@@ -155,6 +165,8 @@ pub(crate) struct ModemPart {
     pub(crate) refused: BTreeMap<&'static str, u64>,
     /// Since the last one that was accepted was made.
     pub(crate) age_s: Option<f64>,
+    /// What waited in the modem, as that one has it.
+    pub(crate) queue_bytes: Option<u64>,
     pub(crate) rate_bps: Option<u64>,
 }
 
@@ -173,6 +185,8 @@ pub(crate) struct PacketPart {
     pub(crate) handed_over: u64,
     pub(crate) not_taken: u64,
     pub(crate) passed: u64,
+    /// Of those, bytes.
+    pub(crate) passed_bytes: u64,
     pub(crate) marked: u64,
     pub(crate) cut: u64,
     pub(crate) dropped: BTreeMap<&'static str, u64>,
@@ -193,7 +207,7 @@ impl Counts {
         dropped.insert("device", refused(&state.device));
         Status {
             interface: about.interface.clone(),
-            mode: about.mode,
+            mode: state.mode,
             attached: state.way,
             device: state.device,
             error: state.error,
@@ -207,6 +221,7 @@ impl Counts {
                 handed_over: state.diverted.handed_over,
                 not_taken: state.diverted.passed,
                 passed: load(&self.passed),
+                passed_bytes: load(&self.passed_bytes),
                 marked: load(&self.marked),
                 cut: load(&self.cut),
                 dropped,
@@ -222,12 +237,14 @@ impl Counts {
         refused.insert("malformed", load(&reports.malformed));
         let age = |at| now.saturating_since(Instant::from_nanos(at)).as_secs_f64();
         let known = |value: u64| (value > 0).then_some(value);
+        let last_at = known(load(&reports.last_at));
         ModemPart {
             source: about.source.clone(),
             is_connected: reports.is_connected.load(Relaxed),
             accepted: load(&reports.accepted),
             refused,
-            age_s: known(load(&reports.last_at)).map(age),
+            age_s: last_at.map(age),
+            queue_bytes: last_at.map(|_| load(&reports.queue)),
             rate_bps: known(load(&self.rate)),
         }
     }
@@ -237,6 +254,5 @@ impl Counts {
 #[derive(Clone, Debug)]
 pub(crate) struct About {
     pub(crate) interface: String,
-    pub(crate) mode: &'static str,
     pub(crate) source: String,
 }

@@ -1,18 +1,28 @@
-//! What the thread that reads reports leaves for the one that holds packets: the newest only, so that it is bounded.
+//! What other threads leave for the one that holds packets: the newest only, so that it is bounded.
 
-use edge::uplink::ModemStatus;
+use edge::uplink::{ModemStatus, UplinkConfig};
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use units::Bytes;
 
 /// Statuses that wait; an older one gives way, and its bytes are in the next one's counter.
 const MAX_WAITING: usize = 64;
 
+/// What the thread goes by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settings {
+    pub(crate) queue: UplinkConfig,
+    /// Memory that packets may take.
+    pub(crate) memory: Bytes,
+}
+
 /// What there is to be done.
 #[derive(Debug, Default)]
 pub(crate) struct Letters {
+    pub(crate) settings: Option<Settings>,
     pub(crate) statuses: VecDeque<ModemStatus>,
     pub(crate) stops: bool,
 }
@@ -46,6 +56,11 @@ impl Inbox {
         });
     }
 
+    /// Other settings.
+    pub(crate) fn configure(&self, settings: Settings) {
+        self.put(|letters| letters.settings = Some(settings));
+    }
+
     pub(crate) fn stop(&self) {
         self.put(|letters| letters.stops = true);
     }
@@ -71,7 +86,7 @@ impl AsFd for Inbox {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use units::{Bytes, Instant};
+    use units::Instant;
 
     #[test]
     fn a_thread_that_takes_nothing_finds_the_newest_only() {

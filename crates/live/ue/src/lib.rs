@@ -16,6 +16,7 @@
 
 mod config;
 mod counts;
+mod dashboard;
 mod inbox;
 mod page;
 mod place;
@@ -24,4 +25,4 @@ mod source;
 mod worker;
 
 pub use config::{Config, ConfigError, Source};
-pub use run::{UeError, run};
+pub use run::{Start, UeError, run};

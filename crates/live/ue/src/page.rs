@@ -3,6 +3,7 @@
 use crate::counts::{About, Counts, Status};
 use daemon::clock;
 use daemon::metrics::{PROMETHEUS, Page, Server, Site};
+use dash::Hosted;
 use std::io;
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -15,6 +16,7 @@ pub(crate) fn serve(
     listener: TcpListener,
     about: &About,
     counts: &Arc<Counts>,
+    dashboard: Option<Hosted>,
 ) -> io::Result<Server> {
     let status = || {
         let (about, counts) = (about.clone(), Arc::clone(counts));
@@ -22,6 +24,7 @@ pub(crate) fn serve(
     };
     let (of_metrics, of_status) = (status(), status());
     let site = Site::new()
+        .with_dashboard(dashboard)
         .with_page("/metrics", PROMETHEUS, move || Ok(page(&of_metrics())))
         .with_page("/status", "application/json", move || {
             serde_json::to_string(&of_status()).map_err(|_| "the state cannot be written")
@@ -85,9 +88,17 @@ fn page(status: &Status) -> String {
             age,
         );
     }
+    if let Some(bytes) = modem.queue_bytes {
+        page.single(
+            "modem_queue_bytes",
+            "gauge",
+            "Bytes that waited in the modem, as the last report that counted has it.",
+            bytes,
+        );
+    }
     let rate = modem.rate_bps.unwrap_or_default();
     page.single(
-        "rate_bits_per_second",
+        "rate_bps",
         "gauge",
         "What the radio takes; 0: not known.",
         rate,
@@ -115,6 +126,12 @@ fn page(status: &Status) -> String {
         "counter",
         "Packets that went on.",
         packets.passed,
+    );
+    page.single(
+        "passed_bytes_total",
+        "counter",
+        "Bytes on the wire that went on.",
+        packets.passed_bytes,
     );
     page.single(
         "packets_marked_total",

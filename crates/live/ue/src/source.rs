@@ -58,7 +58,7 @@ impl Follower for Reader {
         };
         match self.intake.accept(clock::now(), &report) {
             Ok(status) => {
-                reports.accepted(status.at);
+                reports.accepted(&status);
                 self.inbox.leave(status);
             }
             Err(refusal) => {
@@ -133,7 +133,6 @@ mod tests {
         }
         let about = About {
             interface: "wwan0".to_owned(),
-            mode: "queue",
             source: "stdin".to_owned(),
         };
         let status = counts.status(&about, clock::now(), |_| 0);
@@ -160,6 +159,7 @@ mod tests {
             (&refused["order"], &refused["future"]),
             (&1.into(), &1.into())
         );
+        assert_eq!(modem["queue_bytes"], 9);
         assert!(modem["age_s"].as_f64() >= Some(0.001));
     }
 }

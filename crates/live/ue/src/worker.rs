@@ -1,18 +1,18 @@
 //! The thread that holds packets: it moves them, and decides nothing: [`edge::uplink`] does.
 
 use crate::counts::{Counts, Drop};
-use crate::inbox::Inbox;
+use crate::inbox::{Inbox, Settings};
 use crate::place::Place;
 use daemon::clock;
 use edge::ConfigError;
 use edge::marker::Left;
-use edge::uplink::{UplinkConfig, UplinkMode, UplinkQueue};
-use frames::{Frame, Headers, MAX_BYTES, Memory, pieces};
+use edge::uplink::{UplinkMode, UplinkQueue};
+use frames::{Frame, Headers, Holds, MAX_BYTES, Memory, pieces};
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use units::{Bytes, Duration, Instant, Streams};
+use units::{Bytes, Duration, Instant, Rng, Streams};
 
 /// Frames that are read before others have their turn.
 const MAX_BATCH: usize = 256;
@@ -22,9 +22,6 @@ const MAX_PIECE: Duration = Duration::from_millis(1);
 const ANNOUNCE_INTERVAL: Duration = Duration::from_millis(100);
 /// Between looks at the interface and the device.
 const PLACE_INTERVAL: Duration = Duration::from_secs(1);
-/// At the end: how long the device must have been quiet, and how often it is looked at for that.
-const QUIET: Duration = Duration::from_millis(5);
-const MAX_ROUNDS: usize = 100;
 
 /// What the thread has.
 pub(crate) struct Worker {
@@ -52,21 +49,20 @@ impl Worker {
         place: Place,
         inbox: Arc<Inbox>,
         counts: Arc<Counts>,
-        config: &UplinkConfig,
-        memory_limit: Bytes,
+        settings: Settings,
     ) -> Result<Self, ConfigError> {
         let hash = RandomState::new();
-        // which flows share a queue is not to be foreseen
-        let rng = Streams::new(hash.build_hasher().finish()).stream("uplink-queue");
+        let Settings { queue, memory } = settings;
+        counts.set_mode(queue.mode);
         Ok(Self {
             place,
             inbox,
             counts,
-            mode: config.mode,
-            queue: UplinkQueue::new(config, rng)?,
+            mode: queue.mode,
+            queue: UplinkQueue::new(&queue, salt(&hash))?,
             left: Left::default(),
             memory: Memory::default(),
-            memory_limit,
+            memory_limit: memory,
             hash,
             buffer: vec![0; MAX_BYTES].into(),
             is_read: true,
@@ -102,6 +98,9 @@ impl Worker {
     /// True if it is to stop.
     fn take_letters(&mut self, now: Instant) -> bool {
         let letters = self.inbox.take();
+        if let Some(settings) = letters.settings {
+            self.configure(now, settings);
+        }
         for status in &letters.statuses {
             self.queue.on_status(now, status);
         }
@@ -111,16 +110,32 @@ impl Worker {
         letters.stops
     }
 
-    /// Takes frames from the device into the queue.
-    fn read(&mut self, now: Instant) {
+    /// Goes on by other settings; what waits is not lost.
+    fn configure(&mut self, now: Instant, settings: Settings) {
+        let Settings { queue, memory } = settings;
+        let rng = salt(&self.hash);
+        match self.queue.configure(now, &queue, rng, &mut self.left) {
+            Ok(()) => {
+                self.mode = queue.mode;
+                self.memory_limit = memory;
+                self.counts.set_mode(queue.mode);
+                self.pass();
+            }
+            Err(error) => tracing::error!(%error, "the settings stay"),
+        }
+    }
+
+    /// Takes frames from the device into the queue. False if there were none.
+    fn read(&mut self, now: Instant) -> bool {
         self.is_read = false;
-        for _ in 0..MAX_BATCH {
+        for count in 0..MAX_BATCH {
             let Some(length) = self.place.read(&mut self.buffer) else {
                 self.is_read = true;
-                return;
+                return count > 0;
             };
             self.take(now, length);
         }
+        true
     }
 
     /// Takes a frame, which is in the buffer, into the queue.
@@ -184,6 +199,7 @@ impl Worker {
             Ok(()) => {
                 let segments = frame.headers.segments;
                 counts.passed.fetch_add(segments, Relaxed);
+                counts.passed_bytes.fetch_add(frame.headers.wire, Relaxed);
                 if frame.is_marked {
                     counts.marked.fetch_add(segments, Relaxed);
                 }
@@ -221,31 +237,36 @@ impl Worker {
         if let Err(error) = self.place.announce(clock::now(), false) {
             tracing::debug!(%error, "packets are handed over for a while yet");
         }
-        for _ in 0..MAX_ROUNDS {
-            let now = clock::now();
-            self.read(now);
-            self.queue.empty(now, &mut self.left);
-            self.pass();
-            if self.is_read && self.place.port.unsent() == 0 && self.is_quiet() {
-                break;
-            }
-            if self.place.port.unsent() > 0 {
-                self.place.port.wait(&*self.inbox, QUIET);
-            }
-        }
-        self.counts
-            .count_drop(Drop::Interface, self.place.port.unsent());
+        let unsent = frames::finish(&mut self);
+        self.counts.count_drop(Drop::Interface, unsent);
         self.show();
     }
+}
 
-    /// Nothing comes for a while: what a processor was handing over has come.
-    fn is_quiet(&mut self) -> bool {
-        self.place.port.wait(&*self.inbox, QUIET);
-        self.inbox.take();
-        let Some(length) = self.place.read(&mut self.buffer) else {
-            return true;
-        };
-        self.take(clock::now(), length);
-        false
+impl Holds for Worker {
+    fn now(&self) -> Instant {
+        clock::now()
     }
+
+    fn pass_all(&mut self) -> bool {
+        let now = clock::now();
+        let has_come = self.read(now);
+        self.queue.empty(now, &mut self.left);
+        self.pass();
+        has_come
+    }
+
+    fn unsent(&self) -> usize {
+        self.place.port.unsent()
+    }
+
+    fn wait(&mut self, time: Duration) {
+        self.place.port.wait(&*self.inbox, time);
+        self.inbox.take();
+    }
+}
+
+/// Which flows share a queue is not to be foreseen.
+fn salt(hash: &RandomState) -> Rng {
+    Streams::new(hash.build_hasher().finish()).stream("uplink-queue")
 }

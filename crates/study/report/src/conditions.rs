@@ -11,8 +11,6 @@ use std::collections::BTreeSet;
 const MAX_TRACES: usize = 8;
 /// Most offsets that are listed of a trace.
 const MAX_OFFSETS: usize = 10;
-/// The first condition that is not of what it ran on.
-const SEEDS: &str = "seeds";
 
 /// The table: a row for each condition that all variants share, and for one in which they differ a row
 /// for each variant.
@@ -92,7 +90,7 @@ fn conditions(summary: &Summary) -> Vec<Condition> {
         };
         add(
             &of("trace"),
-            format!("{}, recorded on: {}", trace.file, trace.recorded_on),
+            format!("{}, recorded on: {}", tidy(&trace.file), trace.recorded_on),
         );
         add(&of("span"), span(trace));
     }
@@ -100,7 +98,7 @@ fn conditions(summary: &Summary) -> Vec<Condition> {
         let more = summary.traces.len() - MAX_TRACES;
         add("traces", format!("{more} more: in the JSON"));
     }
-    add(SEEDS, seeds(summary));
+    add("seeds", seeds(summary));
     add("each seed draws", drawn(summary));
     add("intervals", intervals(summary));
     for (i, note) in summary.notes.iter().enumerate() {
@@ -163,16 +161,18 @@ fn span(trace: &TraceSummary) -> String {
     )
 }
 
-/// What a report states at its head: the rows of the table up to the seeds.
-pub(crate) fn head(report: &Report<'_>) -> Vec<(String, String)> {
-    let rows = conditions_table(report).rows.into_iter();
-    let pairs = rows.map(|row| {
-        let [name, value] = [0, 1].map(|at| row.get(at).cloned().unwrap_or_default());
-        (name, value)
-    });
-    pairs
-        .take_while(|(name, _)| !name.starts_with(SEEDS))
-        .collect()
+/// A path as it reads: without `name/..` in it, which scenario files that lie elsewhere bring in.
+fn tidy(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match (part, parts.last()) {
+            ("..", Some(last)) if !["", ".", ".."].contains(last) => {
+                parts.pop();
+            }
+            _ => parts.push(part),
+        }
+    }
+    parts.join("/")
 }
 
 /// To three decimals, without zeros that say nothing.

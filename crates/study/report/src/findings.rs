@@ -90,6 +90,20 @@ pub(crate) fn findings_table(report: &Report<'_>) -> Table {
     }
 }
 
+/// What was measured as a table, where nothing is compared.
+pub(crate) fn measured_table(report: &Report<'_>) -> Table {
+    let columns: &[&str] = match report.variants.as_slice() {
+        [_] => &["flow", ""],
+        _ => &["variant", "flow", ""],
+    };
+    let without_variant = |row: [String; 3]| Vec::from(row).split_off(3 - columns.len());
+    Table {
+        title: "Measured".to_owned(),
+        columns: columns.iter().copied().map(Column::text).collect(),
+        rows: sentences(report).into_iter().map(without_variant).collect(),
+    }
+}
+
 fn title(variants: &[Variant<'_>]) -> String {
     match variants {
         [] => String::new(),

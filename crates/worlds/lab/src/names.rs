@@ -49,12 +49,23 @@ pub(crate) const TUNNEL_EDGE: Ipv4Addr = Ipv4Addr::new(10, 48, 0, 1);
 /// Its address at the gateway.
 pub(crate) const TUNNEL_GATEWAY: Ipv4Addr = Ipv4Addr::new(10, 48, 0, 2);
 
-/// The wire between the two parts of a base station, at both its ends.
-pub(crate) const F1_DEVICE: &str = "f1";
+/// The wire to the distributed unit of a cell, at the centralized one. At the other end all are named as the first.
+pub(crate) fn f1_device(cell: usize) -> String {
+    match cell {
+        0 => "f1".to_owned(),
+        cell => format!("f1-{}", cell + 1),
+    }
+}
+
 /// The centralized unit's address on it.
-pub(crate) const CENTRAL_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 49, 0, 1);
+pub(crate) fn central_address(cell: usize) -> Ipv4Addr {
+    Ipv4Addr::new(10, 49, cell as u8, 1)
+}
+
 /// The distributed unit's.
-pub(crate) const UNIT_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 49, 0, 2);
+pub(crate) fn unit_address(cell: usize) -> Ipv4Addr {
+    Ipv4Addr::new(10, 49, cell as u8, 2)
+}
 
 /// A tunnel's path at the edge and at the gateway.
 pub(crate) fn path_device(path: usize) -> String {

@@ -197,23 +197,19 @@ impl Lab {
             route_options(experiment)?,
         )?;
         prepare_edges(experiment, &hosts)?;
-        if split::cell(experiment).is_some() {
-            hosts.split(&mut devices, &experiment.ues)?;
+        let split_cells = split::cells(experiment);
+        if !split_cells.is_empty() {
+            hosts.split(&mut devices, split_cells.len(), &experiment.ues)?;
         }
         let folder = Folder::create(&hosts)?;
         let listeners = Listeners::new(experiment, &folder)?;
-        let rnis = match (split::cell(experiment), &hosts.units) {
-            (Some(cell), Some(units)) => {
+        let rnis = match &hosts.units {
+            Some(units) => {
                 let period = experiment.pep.reports.period;
-                Some(split::start(
-                    cell,
-                    period,
-                    units,
-                    &folder,
-                    &options.program,
-                )?)
+                let program = &options.program;
+                Some(split::start(&split_cells, period, units, &folder, program)?)
             }
-            _ => None,
+            None => None,
         };
         let reports = match &rnis {
             Some(_) => split::REPORTS,

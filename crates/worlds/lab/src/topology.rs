@@ -50,7 +50,7 @@ pub(crate) struct Hosts {
     pub(crate) ues: Vec<Namespace>,
     /// The other end of the tunnel, if there is one.
     pub(crate) gateway: Option<Namespace>,
-    /// The two parts of the base station, if it is in two.
+    /// The parts of the base station, if it is in two.
     pub(crate) units: Option<Units>,
 }
 
@@ -64,7 +64,7 @@ impl Hosts {
     pub(crate) fn inodes(&self) -> BTreeSet<u64> {
         let all = [&self.servers].into_iter().chain(&self.edges);
         let units = self.units.iter();
-        let units = units.flat_map(|units| [&units.central, &units.unit]);
+        let units = units.flat_map(|units| [&units.central].into_iter().chain(&units.units));
         let all = all.chain(&self.ues).chain(&self.gateway).chain(units);
         all.filter_map(|host| host.inode().ok()).collect()
     }
@@ -83,7 +83,7 @@ pub(crate) struct Devices {
     pub(crate) ues: Vec<Tun>,
     /// With a tunnel, the gateway's.
     pub(crate) gateway: Option<Gateway>,
-    /// Where the base station is in two parts, both ends of the wire between them.
+    /// Where the base station is in two parts, both ends of the wires between them.
     pub(crate) split: Option<Split>,
 }
 
@@ -115,12 +115,17 @@ impl RouteOptions {
 }
 
 impl Hosts {
-    /// The base station is in two parts.
+    /// The base station is in two parts, with a distributed unit for each of `cells`.
     ///
     /// # Errors
     /// The kernel's.
-    pub(crate) fn split(&mut self, devices: &mut Devices, ues: &[UeSpec]) -> Result<(), Error> {
-        let units = Units::create()?;
+    pub(crate) fn split(
+        &mut self,
+        devices: &mut Devices,
+        cells: usize,
+        ues: &[UeSpec],
+    ) -> Result<(), Error> {
+        let units = Units::create(cells)?;
         devices.split = Some(Split::new(&units, ues)?);
         self.units = Some(units);
         Ok(())

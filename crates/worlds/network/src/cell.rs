@@ -201,6 +201,11 @@ impl<P: Packet + Send> CellAccess<P> {
         self.cell.take_in(now, ue);
     }
 
+    /// Whether the cell serves a UE.
+    pub(crate) fn serves(&self, ue: UeIndex) -> bool {
+        self.cell.serves(ue)
+    }
+
     /// A UE leaves: what the cell held, by bearer.
     pub(crate) fn let_go(&mut self, now: Instant, ue: UeIndex) -> Vec<LeftBearer<P>> {
         let left = self.cell.let_go(now, ue);

@@ -33,7 +33,7 @@ mod uplink;
 mod wrapper;
 
 pub use cell::{CellAccess, CellRoute, Delivered};
-pub use cells::Cells;
+pub use cells::{Cells, Place, UnitEvent};
 pub use check::{access_base_rtt, check, check_share, first_rtt, path_delay, rnti, ue_address};
 pub use error::Error;
 pub use link::{Jitter, Link, LinkParts, Loss, WireSpec};

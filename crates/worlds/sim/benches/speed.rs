@@ -3,7 +3,7 @@
 //! `cargo bench -p sim` prints a line for each case; `cargo bench -p sim --bench speed -- --record` appends
 //! it, as one object of JSON, to `docs/results/bench-history.jsonl`. A word selects cases by name.
 //!
-//! The time is the best of three by the processor's count: on a machine with other work, wall-clock
+//! The time is the best of three (of a thousand UEs: one run) by the processor's count: on a machine with other work, wall-clock
 //! time depends more on that work. Both are recorded.
 #![expect(
     clippy::disallowed_methods,
@@ -73,6 +73,34 @@ fn many_ues(count: usize) -> Experiment {
     }
     experiment.duration = Duration::from_secs(10);
     experiment
+}
+
+/// As many UEs in each of ten NR cells on a street, which disturb one another, each UE on foot with a Cubic flow of 10 Mbit/s
+/// for 10 s.
+fn ten_cells(ues_of_cell: usize) -> Experiment {
+    let mut text = String::from(
+        "name = \"ten-cells\"\nduration = \"10 s\"\nrepeats = 1\nsample-interval = \"100 ms\"\n\
+         path = { rtt = \"30 ms\", rate = \"100 Gbit/s\", buffer = \"1 GB\" }\n",
+    );
+    for cell in 0..10 {
+        let at = cell * 500;
+        text += &format!(
+            "[[cell]]\nname = \"c{cell}\"\nrat = \"nr\"\nfrequency = \"3.5 GHz\"\nbandwidth = \"100 MHz\"\n\
+             mcs-table = \"qam256\"\nlayers = 4\nactivity = 0.3\n\
+             site = {{ position = [\"{at} m\", \"10 m\"], height = \"10 m\", transmit-power = \"44 dBm\" }}\n\
+             [ue.u{cell}]\ncount = {ues_of_cell}\ncell = \"c{cell}\"\n\
+             channel = {{ kind = \"moving\", path-loss = \"umi-street-canyon\", sight = \"los\", fading = \"none\" }}\n\
+             mobility = {{ kind = \"line\", from = [\"{} m\", \"0 m\"], towards = [\"{} m\", \"0 m\"], \
+             speed = \"4 km/h\", scatter = \"20 m\" }}\n\
+             [flow.f{cell}]\nue = \"u{cell}\"\ncount = {ues_of_cell}\ncc = \"cubic\"\n\
+             app = {{ kind = \"web\", size = \"12.5 MB\", interval = \"20 s\", rate = \"10 Mbit/s\" }}\n",
+            at + 20,
+            at + 120,
+        );
+    }
+    let points = scenario::load_str(&text, &scenario::Overrides::default());
+    let mut points = points.expect("a scenario that can be read");
+    points.remove(0).experiment
 }
 
 /// Five walking LTE UEs with EPA fading download 10 MB each: `scenarios/lte-epa.toml`.
@@ -193,6 +221,8 @@ fn main() {
         ("25-ues-10mbit-10s", many_ues(25)),
         ("50-ues-10mbit-10s", many_ues(50)),
         ("100-ues-10mbit-10s", many_ues(100)),
+        ("100-ues-10-cells-10mbit-10s", ten_cells(10)),
+        ("1000-ues-10-cells-10mbit-10s", ten_cells(100)),
         ("5-lte-ues-epa-10mb-15s", lte_epa()),
         ("download-20mb-tcp", download(Transport::Tcp)),
         ("download-20mb-quic", download(Transport::Quic)),
@@ -205,7 +235,10 @@ fn main() {
             wall,
             processor,
             result,
-        } = measure(&experiment, 3);
+        } = measure(
+            &experiment,
+            if experiment.ues.len() < 1_000 { 3 } else { 1 },
+        );
         let hops = result.packet_hops as f64 / processor / 1e6;
         let events = result.events;
         let memory = peak_resident_mb();

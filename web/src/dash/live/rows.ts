@@ -15,6 +15,8 @@ const MEASURES: [MetricName, string, string, number][] = [
   ["receive_window_bytes", "Recv window", "kB", 1e3],
   ["ran_window_bytes", "RAN window", "kB", 1e3],
   ["queue_bytes", "Queue", "kB", 1e3],
+  ["marks_per_second", "Marks", "per s", 1],
+  ["report_age_ms", "Report age", "ms", 1],
   ["prb", "PRBs", "per slot", 1],
   ["mcs", "MCS", "", 1],
   ["cqi", "CQI", "", 1],
@@ -23,7 +25,11 @@ const MEASURES: [MetricName, string, string, number][] = [
 ];
 
 /** Rates of single frames jump: a second's mean can be read. */
-const MEANS: ReadonlySet<string> = new Set<MetricName>(["goodput_bps", "rtt_ms"]);
+const MEANS: ReadonlySet<string> = new Set<MetricName>([
+  "goodput_bps",
+  "rtt_ms",
+  "marks_per_second",
+]);
 const SLOW: MetricName = "is_slow";
 
 /** Columns for what the series and the table of these entities have. */

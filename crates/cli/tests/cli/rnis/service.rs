@@ -51,7 +51,7 @@ fn the_service_answers_reloads_and_ends() {
     )
     .expect("written");
     daemon.signal(Signal::HUP);
-    daemon.wait_for_line("configuration taken again");
+    daemon.wait_for_line("configuration reloaded");
     let (mut source, _) = cell.accept().expect("the service connects again");
     qci_becomes(&mut source, 7);
 
@@ -62,7 +62,7 @@ fn the_service_answers_reloads_and_ends() {
     )
     .expect("written");
     daemon.signal(Signal::HUP);
-    let line = daemon.wait_for_line("configuration kept as it was");
+    let line = daemon.wait_for_line("the configuration is not reloaded");
     assert!(line.contains("rnis.toml:8:"), "{line}");
     qci_becomes(&mut source, 7);
 

@@ -83,6 +83,16 @@ impl Marker {
         })
     }
 
+    /// Reports that come from now on go by other numbers; what is known of UEs, and the counts, stay.
+    ///
+    /// # Errors
+    /// A configuration out of range: nothing is changed.
+    pub fn configure(&mut self, config: MarkerConfig) -> Result<(), ConfigError> {
+        config.check()?;
+        self.config = config;
+        Ok(())
+    }
+
     /// A report was accepted that names this UE.
     pub fn on_report(&mut self, now: Instant, address: IpAddr, unsplit: &Unsplit) {
         if self.ues.len() >= MAX_UES && !self.ues.contains_key(&address) {

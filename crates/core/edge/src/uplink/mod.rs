@@ -57,6 +57,11 @@ impl UplinkMode {
     /// Their names in files, in the same order.
     pub const NAMES: [&'static str; 2] = ["mark", "queue"];
 
+    /// Its name in files.
+    pub const fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+
     /// The one of that name.
     pub fn from_name(name: &str) -> Option<Self> {
         let at = Self::NAMES.iter().position(|of| *of == name);
@@ -148,6 +153,36 @@ impl<P: Packet + Send> UplinkQueue<P> {
             found: None,
             ahead: config.ahead,
         })
+    }
+
+    /// Goes on by another configuration, with the rate that is known. No packet is lost: what waits goes on waiting, or, where the
+    /// mode is another, goes on at once (`left`). `rng` is as of [`UplinkQueue::new`].
+    ///
+    /// # Errors
+    /// As [`UplinkConfig::check`]: nothing is changed.
+    pub fn configure(
+        &mut self,
+        now: Instant,
+        config: &UplinkConfig,
+        rng: Rng,
+        left: &mut Left<P>,
+    ) -> Result<(), ConfigError> {
+        config.check()?;
+        match (&mut self.mode, config.mode) {
+            (Mode::Mark(marker), UplinkMode::Mark) => marker.configure(config.marker)?,
+            (Mode::Queue(holder), UplinkMode::Queue) => {
+                holder.configure(config.marker, config.buffer);
+            }
+            (mode, _) => {
+                let new = Self::new(config, rng)?;
+                if let Mode::Queue(holder) = mode {
+                    holder.empty(now, left);
+                }
+                *mode = new.mode;
+            }
+        }
+        self.ahead = config.ahead;
+        Ok(())
     }
 
     /// The modem shows its state. Without a rate that is known, nothing is held nor marked once the last one is too old.

@@ -12,26 +12,32 @@
 //!
 //! Flows wait apart from each other: what stands of one is a delay of its packets alone.
 //!
-//! Rates in bit/s.
+//! Rates in bit/s. A time without statuses counts as any other; a status that is older than the one before changes nothing.
+//!
+//! *Its limit* is that of R, which is what a sender sends where that is less than the radio carries: a sender that was fast and
+//! has become slow is a radio that has fallen, until H has followed.
 
 use units::{BitRate, Duration, Instant};
 
-/// Forgetting time of what the radio carries, seconds.
+/// Forgetting time of F, seconds.
 const NOW: f64 = 0.1;
-/// Of what it carried before.
+/// Forgetting time of H, seconds.
 const BEFORE: f64 = 5.0;
-/// RFC 8289 section 4.4.
+/// What stands over a steady radio: RFC 8289 section 4.4.
 const TARGET: Duration = Duration::from_millis(5);
 /// T: RFC 8289 section 4.3.
 const ROUND_TRIP: Duration = Duration::from_millis(100);
-/// A radio that carries almost nothing.
+/// What stands over a radio that carries almost nothing.
 const MAX_TARGET: Duration = Duration::from_millis(500);
 
 /// What the radio carried, and carries.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Standing {
+    /// Of the last rate.
     last: Option<Instant>,
+    /// F.
     now: f64,
+    /// H, no less than F.
     before: f64,
 }
 
@@ -49,8 +55,8 @@ impl Standing {
             }
         }
         let fallen = (self.before / self.now.max(1.0) - 1.0).max(0.0);
-        let most = (MAX_TARGET - TARGET).as_secs_f64() / ROUND_TRIP.as_secs_f64();
-        TARGET + ROUND_TRIP.mul_f64(fallen.min(most))
+        let limit = (MAX_TARGET - TARGET).ratio(ROUND_TRIP);
+        TARGET + ROUND_TRIP.mul_f64(fallen.min(limit))
     }
 }
 
@@ -92,5 +98,35 @@ mod tests {
     fn a_radio_that_carries_nothing_has_the_longest() {
         assert_eq!(targets(&[(20, 400), (0, 400)])[1], 500.0);
         assert_eq!(targets(&[(0, 2)]), [5.0]);
+    }
+
+    /// After statuses of 20 and then 10 Mbit/s, each for two seconds; the time of the last.
+    fn fallen() -> (Standing, Instant, Duration) {
+        let mut standing = Standing::default();
+        let (mut at, mut target) = (Instant::ZERO, Duration::ZERO);
+        for status in 0..800 {
+            let mbps = if status < 400 { 20 } else { 10 };
+            at += Duration::from_millis(5);
+            target = standing.on_rate(at, BitRate::from_mbps(mbps));
+        }
+        (standing, at, target)
+    }
+
+    #[test]
+    fn a_status_that_is_older_changes_nothing() {
+        let (mut standing, at, target) = fallen();
+        let older = at - Duration::from_secs(1);
+        for rate in [0, 1, 1_000] {
+            assert_eq!(standing.on_rate(older, BitRate::from_mbps(rate)), target);
+        }
+    }
+
+    #[test]
+    fn a_fall_is_old_after_a_time_without_statuses() {
+        let (mut standing, at, target) = fallen();
+        assert!(target > Duration::from_millis(50), "{target}");
+        let minute = at + Duration::from_secs(60);
+        let after = standing.on_rate(minute, BitRate::from_mbps(10));
+        assert!(after < Duration::from_millis(12), "{after}");
     }
 }

@@ -316,8 +316,8 @@ fn marks_where_packets_wait_in_the_modem() {
 }
 
 /// What is dropped in two seconds of a flow of which 40 ms stand, as the radio has carried 2 MB/s and carries `then` bytes a
-/// millisecond.
-fn dropped_after(then: u64) -> usize {
+/// millisecond. It is configured anew after half a second of that, where that is to be.
+fn dropped_after(then: u64, is_configured: bool) -> usize {
     let mut above = queue(UplinkMode::Queue);
     let mut left = Left::default();
     let (mut sent, mut number) = (1, 0);
@@ -327,6 +327,11 @@ fn dropped_after(then: u64) -> usize {
         sent += rate;
         if ms % 5 == 0 {
             above.on_status(at(ms), &status(ms, sent, rate));
+        }
+        if is_configured && ms == 3_503 {
+            let rng = Streams::new(2).stream("flows");
+            let again = config(UplinkMode::Queue);
+            above.configure(at(ms), &again, rng, &mut left).unwrap();
         }
         while ms >= 3_000 && above.waits().bytes.get() < 40 * then {
             number += 1;
@@ -349,17 +354,117 @@ fn dropped_after(then: u64) -> usize {
 /// A radio that has fallen to a half lets a round trip of what it carried before stand; a steady one does not.
 #[test]
 fn what_the_fall_of_a_radio_leaves_is_not_dropped() {
-    let (steady, fallen) = (dropped_after(2_000), dropped_after(1_000));
+    let (steady, fallen) = (dropped_after(2_000, false), dropped_after(1_000, false));
     assert!(steady > 10, "{steady}");
     assert!(fallen * 3 < steady, "{fallen} of {steady}");
+    // nor does another configuration forget it
+    assert_eq!(dropped_after(1_000, true), fallen);
+}
+
+#[test]
+fn another_configuration_loses_nothing_that_waits_and_keeps_the_rate() {
+    let mut above = queue(UplinkMode::Queue);
+    let mut left = Left::default();
+    let rng = || Streams::new(2).stream("flows");
+    for ms in (0..=15).step_by(5) {
+        above.on_status(at(ms), &status(ms, 1_000 * ms + 1, 500_000));
+    }
+    let mut number = 0;
+    let mut send = |above: &mut UplinkQueue<Sent>, ms, left: &mut Left<Sent>| {
+        number += 1;
+        let packet = Sent {
+            number,
+            flow: number % 2,
+            bytes: 1_000,
+            ecn: Ecn::NotEct,
+            sent_at: ms,
+        };
+        above.send(at(ms), packet, left);
+    };
+    for _ in 0..10 {
+        send(&mut above, 16, &mut left);
+    }
+    let waits = |above: &UplinkQueue<Sent>| above.waits().packets;
+    assert_eq!((waits(&above), left.passed.len()), (10, 0));
+    // a bound that is below what waits: that stays, what comes does not
+    let small = UplinkConfig {
+        buffer: Bytes::new(4_000),
+        ..config(UplinkMode::Queue)
+    };
+    above.configure(at(16), &small, rng(), &mut left).unwrap();
+    send(&mut above, 16, &mut left);
+    assert_eq!((waits(&above), left.dropped.len()), (10, 1));
+    assert_eq!(left.overflowed, 1);
+    let bad = UplinkConfig {
+        ahead: Duration::from_secs(1),
+        ..config(UplinkMode::Mark)
+    };
+    assert!(above.configure(at(16), &bad, rng(), &mut left).is_err());
+    assert_eq!(waits(&above), 10);
+    // another mode: all goes on, in order
+    let mark = config(UplinkMode::Mark);
+    above.configure(at(16), &mark, rng(), &mut left).unwrap();
+    assert_eq!((waits(&above), left.passed.len()), (0, 10));
+    let odd = left.passed.iter().filter(|it| it.flow == 1);
+    assert!(odd.map(|it| it.number).is_sorted());
+    assert_eq!(above.rate(), Some(BitRate::from_mbps(8)));
+    send(&mut above, 16, &mut left);
+    assert_eq!(left.passed.len(), 11);
+    above.configure(at(16), &small, rng(), &mut left).unwrap();
+    above.on_status(at(20), &status(20, 20_001, 500_000));
+    for _ in 0..5 {
+        send(&mut above, 21, &mut left);
+    }
+    // of five, four fit
+    assert_eq!((waits(&above), left.passed.len()), (4, 11));
+    assert_eq!(left.dropped.len(), 2);
+}
+
+/// The bound counts again as soon as it is kept.
+#[test]
+fn a_bound_that_was_exceeded_is_kept_from_then_on() {
+    let mut above = queue(UplinkMode::Queue);
+    let mut left = Left::default();
+    for ms in (0..=15).step_by(5) {
+        above.on_status(at(ms), &status(ms, 1_000 * ms + 1, 1));
+    }
+    let packet = |number| Sent {
+        number,
+        flow: 1,
+        bytes: 1_000,
+        ecn: Ecn::NotEct,
+        sent_at: 16,
+    };
+    // some go on at once, into the window
+    for number in 0..40 {
+        above.send(at(16), packet(number), &mut left);
+    }
+    let small = UplinkConfig {
+        buffer: Bytes::new(5_000),
+        ..config(UplinkMode::Queue)
+    };
+    let rng = Streams::new(2).stream("flows");
+    above.configure(at(16), &small, rng, &mut left).unwrap();
+    assert!(above.waits().bytes > Bytes::new(5_000));
+    // the report is too old by then: all goes on
+    above.release(at(200), &mut left);
+    assert_eq!((above.waits().packets, left.dropped.len()), (0, 0));
+    above.on_status(at(200), &status(200, 15_001, 500_000));
+    above.on_status(at(205), &status(205, 20_001, 500_000));
+    for number in 40..50 {
+        above.send(at(206), packet(number), &mut left);
+    }
+    assert_eq!((above.waits().packets, left.dropped.len()), (5, 5));
 }
 
 proptest! {
-    /// Nothing appears and nothing vanishes, whatever the modem shows; each flow keeps its order.
+    /// Nothing appears and nothing vanishes, whatever the modem shows and however it is configured anew; each flow keeps its
+    /// order.
     #[test]
     fn packets_are_conserved_and_in_order(
         steps in prop::collection::vec((0_u64..4, 60_u64..1_500, 0_u64..9_000, 0_u64..40_000), 1..200),
         is_queue: bool,
+        changes in prop::collection::vec((0_usize..200, any::<bool>(), 1_u64..9_000), 0..4),
     ) {
         let mode = if is_queue { UplinkMode::Queue } else { UplinkMode::Mark };
         let mut above = queue(mode);
@@ -370,6 +475,15 @@ proptest! {
             let packet = Sent { number: ms, flow, bytes, ecn: Ecn::Ect0, sent_at: ms };
             sent += 1;
             above.send(at(ms), packet, &mut left);
+            for &(_, is_queue, buffer) in changes.iter().filter(|change| change.0 as u64 == ms) {
+                let mode = if is_queue { UplinkMode::Queue } else { UplinkMode::Mark };
+                let new = UplinkConfig { buffer: Bytes::new(buffer), ..config(mode) };
+                let before = above.waits().packets + left.passed.len();
+                above.configure(at(ms), &new, Streams::new(ms).stream("flows"), &mut left).unwrap();
+                // but those that the law drops as they go on
+                let after = above.waits().packets + left.passed.len();
+                prop_assert!(after <= before && (!is_queue || after == before));
+            }
             if ms.is_multiple_of(3) {
                 shown += carried;
                 above.on_status(at(ms), &status(ms, shown, waits));

@@ -30,9 +30,11 @@ fn flow() -> Flow {
 fn ahead(towards: Towards, at: u64, acknowledged: u64, bytes: Vec<u8>) -> Ahead {
     let Flow { client, server, .. } = flow();
     Ahead {
-        client,
-        server,
-        towards,
+        way: Way {
+            client,
+            server,
+            towards,
+        },
         at,
         acknowledged,
         bytes,
@@ -140,10 +142,8 @@ fn what_does_not_fit_stays() {
     // what follows is forgotten too
     assert_eq!(take(120, 60), Ok(()));
     assert_eq!(streams.held(), 0);
-    let other = Ahead {
-        server: "10.99.0.2:80".parse().expect("valid"),
-        ..ahead(Towards::Ue, 0, 0, vec![1])
-    };
+    let mut other = ahead(Towards::Ue, 0, 0, vec![1]);
+    other.way.server = "10.99.0.2:80".parse().expect("valid");
     assert_eq!(streams.take(other, 100, 1), Ok(()));
     assert_eq!(streams.held(), 0, "a connection too many");
     let rest = || Rest {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::ahead::{Part, Towards};
+use crate::ahead::{Part, Towards, Way};
 use crate::flow::{Leg, Window};
 use crate::pieces::Pieces;
 use proptest::prelude::*;
@@ -52,9 +52,11 @@ fn all() -> Vec<Message> {
             stay: vec![(of.client, of.server)],
         },
         Message::Ahead(Box::new(Ahead {
-            client: of.client,
-            server: of.server,
-            towards: Towards::Server,
+            way: Way {
+                client: of.client,
+                server: of.server,
+                towards: Towards::Server,
+            },
             at: 1 << 40,
             acknowledged: 7,
             bytes: vec![1; 40],
@@ -75,9 +77,11 @@ fn all() -> Vec<Message> {
         Message::Commit,
         Message::Routed,
         Message::Late(Box::new(Late {
-            client: of.client,
-            server: of.server,
-            towards: Towards::Ue,
+            way: Way {
+                client: of.client,
+                server: of.server,
+                towards: Towards::Ue,
+            },
             number: u32::MAX,
             bytes: vec![8; 30],
         })),

@@ -4,6 +4,7 @@
 //! What a key means is its daemon's business; here are texts, numbers, lists, choices, names of interfaces,
 //! networks, and whether a file can be a secret.
 
+mod choice;
 mod file;
 mod interface;
 mod network;

@@ -79,7 +79,7 @@ impl<'a, 'de> Section<'a, 'de> {
         }
     }
 
-    fn take(&mut self, key: &'static str) -> Option<Value<'de>> {
+    pub(super) fn take(&mut self, key: &'static str) -> Option<Value<'de>> {
         if !self.known.contains(&key) {
             self.known.push(key);
         }
@@ -198,7 +198,7 @@ impl<'a, 'de> Section<'a, 'de> {
         Ok(Some((self.text_of(key, value)?, at)))
     }
 
-    fn text_of(&self, key: &str, mut value: Value<'de>) -> Result<String, ConfigError> {
+    pub(super) fn text_of(&self, key: &str, mut value: Value<'de>) -> Result<String, ConfigError> {
         let at = value.span;
         match value.take() {
             ValueInner::String(text) => Ok(text.into_owned()),

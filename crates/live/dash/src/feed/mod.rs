@@ -60,6 +60,8 @@ pub enum Source {
     Rnis,
     /// The QUIC server.
     Quic,
+    /// The queue above a modem.
+    Ue,
 }
 
 impl Source {
@@ -72,6 +74,7 @@ impl Source {
             Self::Tunnel => "tunnel",
             Self::Rnis => "rnis",
             Self::Quic => "quic",
+            Self::Ue => "ue",
         }
     }
 }

@@ -3,6 +3,7 @@
 mod combinations;
 mod disciplines;
 mod diversion;
+mod fragments;
 mod frames;
 mod holds;
 mod live;

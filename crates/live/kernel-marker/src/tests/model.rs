@@ -31,6 +31,8 @@ struct Ip {
     ecn: u32,
     protocol: u8,
     is_fragment: bool,
+    /// Of the fragments of a packet.
+    is_first: bool,
     hop_limit: u8,
     /// Of addresses.
     hash: u32,
@@ -133,6 +135,7 @@ impl Reader<'_> {
             ecn: u32::from(header[1] & 3),
             protocol: header[9],
             is_fragment: half([header[6], header[7]]) & 0x3fff != 0,
+            is_first: half([header[6], header[7]]) & 0x3fff == 0x2000,
             hop_limit: 0,
             hash: from,
             transport: at + size,
@@ -162,6 +165,7 @@ impl Reader<'_> {
             ecn: u32::from(header[1] >> 4 & 3),
             protocol: header[6],
             is_fragment: false,
+            is_first: false,
             hop_limit: header[7],
             hash: (mixed(mixed(u64::from(self.0.seed), a, b), c, d) >> 16) as u32,
             transport: at + 40,
@@ -188,6 +192,7 @@ impl Reader<'_> {
             };
             if kind == 44 && half([header[2], header[3]]) & 0xfff9 != 0 {
                 ip.is_fragment = true;
+                ip.is_first = half([header[2], header[3]]) & 0xfff8 == 0;
                 break;
             }
         }
@@ -269,13 +274,15 @@ impl Reader<'_> {
     fn inside(&self, outer: &Ip, port: u16) -> Result<(Ip, usize, u32), Unread> {
         let udp = outer.transport;
         let header = self.0.at::<8>(udp).ok_or(Malformed)?;
-        let mut end = outer.at + outer.length;
+        let there = outer.at + outer.length;
+        let mut end = there;
         if self.is_whole() {
+            // a datagram ends behind its first fragment
             let length = half([header[4], header[5]]);
-            if length < 8 || udp + length > end {
+            end = udp + length;
+            if length < 8 || (end > there) != outer.is_first {
                 return Err(Malformed);
             }
-            end = udp + length;
         }
         let at = udp + 8;
         let (kind, at) = if port == GTPU {
@@ -301,7 +308,18 @@ impl Reader<'_> {
             return Err(OwnTcp);
         }
         let (own, ports) = self.transport(&ip)?;
+        if outer.is_first && ip.at + own > there {
+            return Err(Malformed);
+        }
         Ok((ip, own, ports))
+    }
+
+    /// The port that a datagram is to, of which this is all or the first fragment.
+    fn port(&self, ip: &Ip) -> Option<u16> {
+        let has_ports = !ip.is_fragment
+            || ip.is_first && self.is_whole() && ip.transport + 8 <= ip.at + ip.length;
+        let [_, _, a, b] = self.0.at::<4>(ip.transport).filter(|_| has_ports)?;
+        (ip.protocol == UDP).then(|| u16::from_be_bytes([a, b]))
     }
 }
 
@@ -325,9 +343,10 @@ fn taken_apart(packet: &Outgoing) -> Result<[u32; WORDS], Unread> {
         return Err(OwnTcp);
     }
     let (own, ports) = reader.transport(&outer)?;
-    let port = u16::from_be_bytes([(ports >> 16) as u8, (ports >> 24) as u8]);
-    let is_udp = outer.protocol == UDP && !outer.is_fragment;
-    if is_udp && (port == GTPU && packet.gtp_u || port == VXLAN && packet.vxlan) {
+    let port = reader
+        .port(&outer)
+        .filter(|port| *port == GTPU && packet.gtp_u || *port == VXLAN && packet.vxlan);
+    if let Some(port) = port {
         let (ip, own, ports) = reader.inside(&outer, port)?;
         let udp = outer.transport;
         let checksum: [u8; 2] = packet.at(udp + 6).ok_or(Malformed)?;

@@ -3,7 +3,7 @@
 
 use super::frames::{Frame, TCP};
 use super::model::{Unread, WORDS, read};
-use super::wrapped::{GTPU, OPTIONS, OUTER, Outer, VXLAN, g_pdu, packet, vxlan};
+use super::wrapped::{GTPU, OPTIONS, OUTER, Outer, VXLAN, fragments, g_pdu, packet, vxlan};
 use super::{CE, ECT_0, ECT_1};
 use testing::{Native, OfSocket, Outgoing};
 use units::{Rng, Streams};
@@ -88,6 +88,11 @@ fn frames(rng: &mut Rng) -> Vec<Vec<u8>> {
                     all.push(outer.around(GTPU, &g_pdu(options, &packet(&inner))));
                 }
                 all.push(outer.around(VXLAN, &vxlan(&inner)));
+            }
+            for cut in [8, 24, 40, 48, 64, 96] {
+                let message = g_pdu(OPTIONS[2], &packet(&inner));
+                all.extend(fragments(&OUTER.around(GTPU, &message), cut));
+                all.extend(fragments(&OUTER.around(VXLAN, &vxlan(&inner)), cut));
             }
         }
     }

@@ -85,6 +85,67 @@ impl Outer {
     }
 }
 
+/// The two fragments of a frame of [`Outer`] of which the first has so many octets behind the IP header, a multiple of 8; the frame where it
+/// has no more.
+pub(super) fn fragments(frame: &[u8], first: usize) -> Vec<Vec<u8>> {
+    assert_eq!(first % 8, 0);
+    let (header, payload) = frame.split_at(ip_at(frame) + udp_at(&frame[ip_at(frame)..]));
+    if payload.len() <= first {
+        return vec![frame.to_vec()];
+    }
+    let (a, b) = payload.split_at(first);
+    let units = u16::try_from(first / 8).expect("fits");
+    [(a, 0, true), (b, units, false)]
+        .map(|(part, offset, has_more)| fragment(header, part, (offset, has_more)))
+        .to_vec()
+}
+
+fn fragment(header: &[u8], part: &[u8], (offset, has_more): (u16, bool)) -> Vec<u8> {
+    let ip = ip_at(header);
+    let mut bytes = header.to_vec();
+    if bytes[ip] >> 4 == 4 {
+        let total = u16::try_from(20 + part.len()).expect("fits");
+        bytes[ip + 2..ip + 4].copy_from_slice(&total.to_be_bytes());
+        let field = offset | if has_more { 0x2000 } else { 0 };
+        bytes[ip + 6..ip + 8].copy_from_slice(&field.to_be_bytes());
+        bytes[ip + 10..ip + 12].fill(0);
+        let sum = checksum(&bytes[ip..ip + 20]);
+        bytes[ip + 10..ip + 12].copy_from_slice(&sum.to_be_bytes());
+    } else {
+        let length = u16::try_from(8 + part.len()).expect("fits");
+        bytes[ip + 4..ip + 6].copy_from_slice(&length.to_be_bytes());
+        let next = std::mem::replace(&mut bytes[ip + 6], 44);
+        let field = offset << 3 | u16::from(has_more);
+        bytes.extend([next, 0]);
+        bytes.extend(field.to_be_bytes());
+        bytes.extend([0, 0, 0, 7]);
+    }
+    bytes.extend(part);
+    bytes
+}
+
+/// The frame of which these are the fragments, in order; its outer ECN field is CE if that of one is (RFC 3168 5.3).
+pub(super) fn reassembled(before: &[u8], fragments: &[Vec<u8>]) -> Vec<u8> {
+    let ip = ip_at(before);
+    let mut whole = before[..ip + udp_at(&before[ip..])].to_vec();
+    for of in fragments {
+        let extension = match of[ip] >> 4 {
+            4 => 0,
+            _ => 8,
+        };
+        whole.extend(&of[ip + udp_at(&of[ip..]) + extension..]);
+        if ecn_of_ip(&of[ip..]) == CE {
+            whole[ip + 1] |= [0x03, 0x30][usize::from(whole[ip] >> 4 == 6)];
+        }
+    }
+    if whole[ip] >> 4 == 4 {
+        whole[ip + 10..ip + 12].fill(0);
+        let sum = checksum(&whole[ip..ip + 20]);
+        whole[ip + 10..ip + 12].copy_from_slice(&sum.to_be_bytes());
+    }
+    whole
+}
+
 /// Where the UDP header begins of an IP packet without options.
 pub(super) fn udp_at(packet: &[u8]) -> usize {
     match packet[0] >> 4 {

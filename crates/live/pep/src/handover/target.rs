@@ -8,7 +8,7 @@ use crate::daemon::Core;
 use crate::relay::{Adopted, Moving, WorkerCommand};
 use relocation::{
     Ahead, Flow, Late, Malformed, Message, OLDEST, Outcome, Rest, SENDS_LATE, Streams, Target,
-    TargetEvent, TargetStep, Towards,
+    TargetEvent, TargetStep, Towards, Way,
 };
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -189,7 +189,7 @@ impl Transfer<'_> {
 
     /// Keeps what has come of a connection that still runs.
     fn keep(&mut self, ahead: Ahead) -> Result<(), Malformed> {
-        if ahead.client.ip() != self.ue {
+        if ahead.way.client.ip() != self.ue {
             return Err(Malformed::Value);
         }
         let most = self.most();
@@ -260,22 +260,26 @@ impl Transfer<'_> {
     /// What came to the source of a connection after it was frozen. What finds no room here is sent again by its end.
     fn append(&mut self, late: &Late) {
         let held = self.payload() + self.late;
-        let is_it =
-            |one: &&Adopted| one.flow.client == late.client && one.flow.server == late.server;
+        let Way {
+            client,
+            server,
+            towards,
+        } = late.way;
+        let is_it = |one: &&Adopted| one.flow.client == client && one.flow.server == server;
         let Some(one) = self.restored.iter().find(is_it) else {
             return;
         };
         if held + late.bytes.len() > self.most() {
             return;
         }
-        let socket = match late.towards {
+        let socket = match towards {
             Towards::Ue => &one.wan,
             Towards::Server => &one.ran,
         };
         match repair::append(socket, late) {
             Ok(bytes) => self.late += bytes,
             Err(error) => {
-                tracing::debug!(client = %late.client, %error, "what came late is not taken");
+                tracing::debug!(%client, %error, "what came late is not taken");
             }
         }
     }

@@ -236,7 +236,7 @@ fn what_is_half_closed_stays_and_goes_on() {
     (&near).read_to_end(&mut got).expect("no reset");
     assert_eq!(got.len(), 100_000);
     assert_pattern(0, &got);
-    assert_eq!(first.count("finished"), 1);
+    wait_until("both ends have ended", || first.count("finished") == 1);
     assert_eq!(second.status()["connections"], 1);
 }
 

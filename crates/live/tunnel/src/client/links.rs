@@ -195,7 +195,7 @@ impl LivePaths {
         let mut faults = Vec::new();
         for (id, link) in self.links_mut() {
             link.link.flush();
-            let fault = link.link.fault.take();
+            let fault = link.link.take_fault();
             faults.extend(fault.or(watch(link, poller).err()).map(|error| (id, error)));
         }
         faults

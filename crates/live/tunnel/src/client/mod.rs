@@ -19,6 +19,7 @@ use crate::inner::Inner;
 use crate::inside::Inside;
 use crate::limits;
 use crate::link::{Incoming, Link, Way};
+use crate::output::Output;
 use crate::packet_thread::{Change, FIRST, Outside};
 use crate::pieces::Delivery;
 use crate::poller::{Poller, Token};
@@ -56,6 +57,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(1);
 pub(crate) struct Client {
     config: Config,
     core: multipath::Client<Inner>,
+    output: Output,
     paths: LivePaths,
     network: Network,
     arena: Arena,
@@ -74,7 +76,12 @@ pub(crate) struct Client {
 
 impl Client {
     /// Nothing is opened yet.
-    pub(crate) fn new(config: Config, mtu: usize, now: Instant) -> Result<Self, TunnelError> {
+    pub(crate) fn new(
+        config: Config,
+        mtu: usize,
+        now: Instant,
+        output: Output,
+    ) -> Result<Self, TunnelError> {
         let End::Client(end) = config.end.clone() else {
             return Err(TunnelError::system("a client", io::ErrorKind::InvalidInput));
         };
@@ -93,6 +100,7 @@ impl Client {
             .map_err(|error| TunnelError::system("[supervision]", other(&error)))?;
         let mut client = Self {
             core,
+            output,
             paths: LivePaths::default(),
             network: Network::new(&config.tun.name),
             arena: Arena::new(),
@@ -172,7 +180,7 @@ impl Client {
                 let socket = UdpSocket::connected(&way, remote)?;
                 poller.add(&socket, token, false)?;
                 Way::Udp {
-                    socket: Rc::new(socket),
+                    socket: Arc::new(socket),
                     to: None,
                     from: None,
                 }
@@ -184,7 +192,7 @@ impl Client {
                 Way::Tcp(Rc::new(RefCell::new(stream)))
             }
         };
-        let link = Link::new(way);
+        let link = Link::new(way, &self.output);
         Ok(LiveLink { link, token })
     }
 
@@ -419,7 +427,7 @@ impl Outside for Client {
                 Some(address) => address.to_string(),
                 None => path.config.remote.to_string(),
             };
-            let counters = path.link.as_ref().map(|link| link.link.counters);
+            let counters = path.link.as_ref().map(|link| link.link.counters());
             let counters = counters.unwrap_or_default();
             let mut status = PathStatus::new(name, remote, stats.as_ref(), counters);
             if let Some(secrecy) = &path.secrecy {

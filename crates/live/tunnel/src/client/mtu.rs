@@ -47,7 +47,7 @@ impl Client {
     pub(super) fn answer_too_big(&mut self, now: Instant, inside: &mut Inside) {
         let mut has_refused = false;
         for (_, link) in self.paths.links_mut() {
-            has_refused |= std::mem::take(&mut link.link.is_too_big);
+            has_refused |= link.link.take_too_big();
         }
         if has_refused {
             self.note_links(now);

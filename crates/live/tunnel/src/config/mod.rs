@@ -55,6 +55,37 @@ impl Encryption {
     pub const NAMES: [(&str, Self); 2] = [("on", Self::On), ("none", Self::None)];
 }
 
+/// Processors from which on [`Threads::Auto`] has two threads: on a machine of two that has all ends of a connection a second one
+/// made it slower (`docs/results/tunnel.md`).
+pub const FOR_TWO: usize = 4;
+
+/// Threads that move packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Threads {
+    /// Two where the process has [`FOR_TWO`] processors or more, by its affinity and its share of the machine.
+    Auto,
+    /// One does everything.
+    #[default]
+    One,
+    /// A second seals, sends and writes.
+    Two,
+}
+
+impl Threads {
+    /// By name.
+    pub const NAMES: [(&str, Self); 3] = [("1", Self::One), ("2", Self::Two), ("auto", Self::Auto)];
+
+    /// There are two, here.
+    pub(crate) fn has_second(self) -> bool {
+        let processors = || std::thread::available_parallelism().map_or(1, usize::from);
+        match self {
+            Self::Auto => processors() >= FOR_TWO,
+            Self::One => false,
+            Self::Two => true,
+        }
+    }
+}
+
 /// An address of the device with the length of its network, e.g. `10.99.0.2/24`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InterfaceAddress {
@@ -219,6 +250,8 @@ pub struct Config {
     pub private_key_file: Option<PathBuf>,
     /// New keys are agreed on after so long.
     pub rekey_after: Duration,
+    /// Threads that move packets.
+    pub threads: Threads,
     /// The device.
     pub tun: TunConfig,
     /// Which path a packet takes: a name of [`multipath::scheduler::names`].
@@ -244,6 +277,7 @@ impl Config {
             encryption: Encryption::default(),
             private_key_file: None,
             rekey_after: secrecy::Limits::default().rekey_after,
+            threads: Threads::default(),
             tun: TunConfig {
                 name: "brimful0".to_owned(),
                 addresses: Vec::new(),

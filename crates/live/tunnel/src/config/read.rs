@@ -5,6 +5,7 @@ mod tun;
 
 use super::{
     ClientConfig, ClientEnd, Config, Encryption, End, PathConfig, Remote, Role, ServerConfig,
+    Threads,
 };
 use daemon::Log;
 use daemon::config::{ConfigError, Section, Span};
@@ -89,6 +90,10 @@ fn tun(top: &mut Section<'_, '_>, config: &mut Config) -> Result<(), ConfigError
 }
 
 fn shared(top: &mut Section<'_, '_>, config: &mut Config) -> Result<(), ConfigError> {
+    set(
+        &mut config.threads,
+        top.number_or_word("threads", &Threads::NAMES)?,
+    );
     if let Some((name, at)) = top.text("scheduler")? {
         scheduler::build(&name).map_err(|error| top.fault_at(at, error))?;
         config.scheduler = name;

@@ -9,7 +9,7 @@ use multipath::auth::PreSharedKey;
 use multipath::server::ConnectionKey;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
-use std::rc::Rc;
+use std::sync::Arc;
 use units::Instant;
 
 impl Server {
@@ -138,7 +138,7 @@ impl Server {
         for token in self.listening.remove(&address).into_iter().flatten() {
             if let Some(Socket::Udp(socket)) = self.sockets.remove(&token.0) {
                 self.links.retain(|_, link| match &link.way {
-                    Way::Udp { socket: of, .. } => !Rc::ptr_eq(of, &socket),
+                    Way::Udp { socket: of, .. } => !Arc::ptr_eq(of, &socket),
                     Way::Tcp(_) => true,
                 });
             }

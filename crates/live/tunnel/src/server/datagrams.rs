@@ -6,6 +6,7 @@
 use super::Server;
 use crate::inner::Inner;
 use crate::link::{Arrived, Link, Way, receive_datagrams};
+use crate::output::Output;
 use crate::poller::{Poller, Token};
 use crate::sealing::{Refusals, is_init, is_plain_request, mismatch_answer};
 use crate::udp::UdpSocket;
@@ -18,7 +19,7 @@ use multipath::tunnel::Transmit;
 use secrecy::{Channel, LinkId, Refused, Responder};
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 use units::{Duration, Instant};
 
 /// A link that carries no path is forgotten after so long without a packet.
@@ -98,18 +99,19 @@ impl Opener<'_> {
 }
 
 impl Server {
-    pub(super) fn on_datagrams(&mut self, now: Instant, token: Token, socket: &Rc<UdpSocket>) {
+    pub(super) fn on_datagrams(&mut self, now: Instant, token: Token, socket: &Arc<UdpSocket>) {
         let mut opener = Opener {
             now,
             secrecy: &mut self.secrecy,
             refusals: &mut self.refusals,
         };
         let (incoming, arena) = (&mut self.incoming, &mut self.arena);
+        let output = &self.output;
         let is_sealed = opener.secrecy.is_some();
         let result = receive_datagrams(socket, is_sealed, arena, incoming, |from, to, data| {
             let opened = opener.open(Channel::Datagrams, from, data)?;
             if let Some(answer) = opened.answer {
-                let mut link = link(socket, from, to);
+                let mut link = link(output, socket, from, to);
                 link.push_bytes(&answer);
                 link.flush();
             }
@@ -146,12 +148,12 @@ impl Server {
             if known.is_some() {
                 self.links
                     .entry(flow)
-                    .or_insert_with(|| link(socket, flow.remote, got.to));
+                    .or_insert_with(|| link(&self.output, socket, flow.remote, got.to));
                 continue;
             }
             // an answer to an unknown peer goes out from the address that was addressed, and nothing is kept of it
             while let Some(out) = self.core.poll_answer() {
-                let mut link = link(socket, flow.remote, got.to);
+                let mut link = link(&self.output, socket, flow.remote, got.to);
                 push(&mut self.secrecy, now, &mut link, out);
                 link.flush();
             }
@@ -195,9 +197,6 @@ impl Server {
             };
             link.is_busy = false;
             link.flush();
-            if std::mem::take(&mut link.is_too_big) {
-                self.narrow.push(flow);
-            }
             if let Way::Tcp(stream) = &link.way {
                 let mut stream = stream.borrow_mut();
                 let waits = stream.is_waiting();
@@ -206,6 +205,10 @@ impl Server {
                     stream.is_watched = waits;
                 }
             }
+        }
+        if self.output.take_faults() {
+            let refused = self.links.iter().filter(|(_, link)| link.take_too_big());
+            self.narrow.extend(refused.map(|(flow, _)| *flow));
         }
     }
 
@@ -266,10 +269,11 @@ fn transmit(out: ServerTransmit<Inner>) -> Transmit<Inner> {
     }
 }
 
-fn link(socket: &Rc<UdpSocket>, remote: SocketAddr, to: Option<IpAddr>) -> Link {
-    Link::new(Way::Udp {
-        socket: Rc::clone(socket),
+fn link(output: &Output, socket: &Arc<UdpSocket>, remote: SocketAddr, to: Option<IpAddr>) -> Link {
+    let way = Way::Udp {
+        socket: Arc::clone(socket),
         to: Some(remote),
         from: to,
-    })
+    };
+    Link::new(way, output)
 }

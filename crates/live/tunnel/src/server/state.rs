@@ -1,7 +1,7 @@
 //! How a server stands.
 
 use super::Server;
-use crate::link::Way;
+use crate::link::{Link, Way};
 use crate::status::{ConnectionStatus, PathStatus, Status};
 use multipath::PathId;
 use multipath::server::ConnectionKey;
@@ -62,7 +62,7 @@ impl Server {
             let Some(flow) = flows[usize::from(path.0)] else {
                 continue;
             };
-            let counters = self.links.get(&flow).map(|link| link.counters);
+            let counters = self.links.get(&flow).map(Link::counters);
             let mut path = PathStatus::new(
                 path.0.to_string(),
                 flow.remote.to_string(),

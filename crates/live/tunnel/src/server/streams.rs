@@ -82,7 +82,7 @@ impl Server {
         self.core.add_stream(token.0 as u32);
         let flow = stream_flow(token.0, remote);
         self.links
-            .insert(flow, Link::new(Way::Tcp(Rc::clone(&stream))));
+            .insert(flow, Link::new(Way::Tcp(Rc::clone(&stream)), &self.output));
         let socket = Socket::Tcp { stream, remote };
         self.sockets.insert(token.0, socket);
         if let Some(evicted) = self.pending.insert(now, token.0, remote.ip()) {

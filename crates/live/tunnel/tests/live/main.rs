@@ -26,6 +26,7 @@ mod reload;
 mod secrecy;
 mod strangers;
 mod system;
+mod threads;
 
 use libtest_mimic::{Arguments, Trial};
 use std::process::ExitCode;
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
         capture::TESTS,
         reload::TESTS,
         system::TESTS,
+        threads::TESTS,
     ]
     .concat();
     let trials = tests.into_iter().map(|(name, body)| {

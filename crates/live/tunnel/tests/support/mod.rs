@@ -286,9 +286,15 @@ impl Drop for Daemon {
     }
 }
 
-/// A configuration with the folder and the public keys.
+/// A configuration with the folder and the public keys; with the threads that `TUNNEL_THREADS` names, if the test does not
+/// state them.
 fn filled(folder: &Path, config: &str) -> String {
     let mut text = config.replace("{dir}", folder.to_str().expect("a plain path"));
+    if let Ok(threads) = std::env::var("TUNNEL_THREADS")
+        && !text.contains("threads = ")
+    {
+        text = format!("threads = {threads}\n{text}");
+    }
     for name in ["server", "one", "two"] {
         let key = public_key(folder, &format!("{name}.key"));
         text = text.replace(&format!("{{{name}}}"), &key);

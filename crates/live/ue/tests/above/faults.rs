@@ -33,12 +33,12 @@ pub const TESTS: &[Test] = &[
     ),
 ];
 
-const PACKETS: u64 = 30;
+pub const PACKETS: u64 = 30;
 /// What there is in the router: names of interfaces, routes.
 const LOOK: &str = "ip -o link | cut -d: -f2; ip route";
 
 /// Packets that wait, sent after all that the router needs to find who is beyond.
-fn hold(place: &Place, modem: &Modem) -> (UdpSocket, UdpSocket) {
+pub fn hold(place: &Place, modem: &Modem) -> (UdpSocket, UdpSocket) {
     let before = place.shut(modem);
     let (sender, receiver) = place.pair(0, false);
     for _ in 0..PACKETS {
@@ -49,7 +49,7 @@ fn hold(place: &Place, modem: &Modem) -> (UdpSocket, UdpSocket) {
 }
 
 /// A packet comes through; the first ones may be dropped, for want of an address or of memory.
-fn reach(place: &Place) {
+pub fn reach(place: &Place) {
     let (sender, receiver) = place.pair(0, false);
     let wait = Some(Duration::from_millis(100));
     receiver.set_read_timeout(wait).expect("set");

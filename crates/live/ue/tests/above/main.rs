@@ -5,6 +5,8 @@
 
 mod faults;
 mod packets;
+mod reload;
+mod shown;
 mod support;
 
 use libtest_mimic::{Arguments, Trial};
@@ -28,23 +30,22 @@ fn main() -> ExitCode {
             Ok(())
         })
     };
-    let tests = [packets::TESTS, faults::TESTS].concat();
+    let tests = [packets::TESTS, faults::TESTS, reload::TESTS, shown::TESTS].concat();
     let trials = tests.into_iter().map(trial).collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
 fn daemon(file: &str) -> ExitCode {
-    let ended = ue::Config::load(file.as_ref())
-        .map_err(|error| (2, error.to_string()))
-        .and_then(|config| {
-            let code = |error: &ue::UeError| if error.is_input() { 2 } else { 1 };
-            ue::run(&config).map_err(|error| (code(&error), error.to_string()))
-        });
-    match ended {
+    let start = ue::Start {
+        config: file.into(),
+        is_json: false,
+        is_debug: false,
+    };
+    match ue::run(&start) {
         Ok(()) => ExitCode::SUCCESS,
-        Err((code, message)) => {
-            eprintln!("{message}");
-            ExitCode::from(code)
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::from(if error.is_input() { 2 } else { 1 })
         }
     }
 }

@@ -1,11 +1,12 @@
 //! A router with a modem, what is behind it, and the daemon.
 
 use serde_json::Value;
+use std::fs::File;
 use std::io::{Read, Write};
 use std::net::{TcpStream, UdpSocket};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -60,11 +61,16 @@ impl Place {
 
     /// A configuration, `queue` being the keys of its table.
     pub fn configure(&self, queue: &str) -> PathBuf {
+        self.configure_with(queue, "")
+    }
+
+    /// The same with further tables.
+    pub fn configure_with(&self, queue: &str, more: &str) -> PathBuf {
         let path = self.folder.path().join("ue.toml");
         // how old a report may be is no matter of this machine's load
         let text = format!(
             "interface = \"wwan0\"\n[queue]\nmax-age = \"1000 s\"\n{queue}\n[modem]\nsource = \"unix:{}\"\n\
-             [metrics]\nlisten = \"127.0.0.1:9468\"\n",
+             [metrics]\nlisten = \"127.0.0.1:9468\"\n{more}",
             self.socket().display()
         );
         std::fs::write(&path, text).expect("written");
@@ -85,9 +91,11 @@ impl Place {
         let program = std::env::current_exe().expect("this program");
         let mut command = self.router.command(program.to_str().expect("a path"));
         command.arg("daemon").arg(self.configure(queue));
-        command.stderr(Stdio::piped());
+        let log = self.folder.path().join("ue.log");
+        command.stderr(File::create(&log).expect("a file"));
         Daemon {
             child: command.spawn().expect("started"),
+            log,
         }
     }
 
@@ -143,6 +151,7 @@ impl Place {
 /// `above daemon FILE`. Dropped, it is killed.
 pub struct Daemon {
     child: Child,
+    log: PathBuf,
 }
 
 impl Daemon {
@@ -153,10 +162,18 @@ impl Daemon {
 
     /// How it ended, and what it printed.
     pub fn wait(mut self) -> (ExitStatus, String) {
-        let mut printed = String::new();
-        let mut stderr = self.child.stderr.take().expect("piped");
-        stderr.read_to_string(&mut printed).expect("text");
-        (self.child.wait().expect("waited for"), printed)
+        (self.child.wait().expect("waited for"), self.log())
+    }
+
+    /// What it has printed.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).expect("text")
+    }
+
+    /// Has it read its file again, until it has logged this.
+    pub fn reload(&self, expected: &str) {
+        self.signal(rustix::process::Signal::HUP);
+        wait_until(expected, || self.log().contains(expected));
     }
 }
 

@@ -197,3 +197,16 @@ fn traces_of_several_cells_are_named_after_them() {
         assert!(cell(&rows, "trace of tablet in east").starts_with("east.csv, "));
     });
 }
+
+#[test]
+fn a_path_reads_without_detours() {
+    for (path, tidied) in [
+        ("scenarios/rapid/../../traces/drive.csv", "traces/drive.csv"),
+        ("../a/../b.csv", "../b.csv"),
+        ("/../a.csv", "/../a.csv"),
+        ("./../a.csv", "./../a.csv"),
+        ("drive.csv", "drive.csv"),
+    ] {
+        assert_eq!(tidy(path), tidied);
+    }
+}

@@ -5,6 +5,7 @@ use super::line::{Line, Stroke};
 use super::mark::marks;
 use super::scale::{Scale, Unit};
 use crate::Variant;
+use crate::text::tick;
 use scenario::{Metric, RunResult, Series};
 
 /// Most lines of one panel; the rest is in the result files.
@@ -216,6 +217,11 @@ fn over_time(spec: &Spec, runs: &[(&str, &RunResult)], end: f64, buckets: usize)
         .filter(|panel| !panel.lines.is_empty())
         .collect();
     let mut caption = of.caption.to_owned();
+    if spec.bound.is_some()
+        && let Some(window) = window(&panels)
+    {
+        caption += &format!(" Means over {window} each.");
+    }
     if found > names.len() {
         caption +=
             &format!(" The first {MAX_LINES} of {found} are drawn; all are in samples.parquet.");
@@ -231,6 +237,16 @@ fn over_time(spec: &Spec, runs: &[(&str, &RunResult)], end: f64, buckets: usize)
         y,
         panels,
     })
+}
+
+/// Over what the rates of these panels are means, where all have it alike.
+fn window(panels: &[Panel]) -> Option<String> {
+    let lines = panels.iter().flat_map(|panel| &panel.lines);
+    let mut windows = lines.map(|line| line.window).filter(|width| *width > 0.0);
+    let first = windows.next()?;
+    let is_alike = windows.all(|width| (width - first).abs() < 1e-3 * first);
+    let milliseconds = tick((first * 1e6).round() / 1e3);
+    is_alike.then(|| format!("{milliseconds} ms"))
 }
 
 fn panel_lines(

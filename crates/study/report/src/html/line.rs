@@ -36,6 +36,8 @@ pub(crate) struct Line {
     pub(crate) band: Vec<(f64, f64, f64)>,
     /// Where two points drawn are farther apart than this, the line has a gap: nothing was measured.
     pub(crate) gap: f64,
+    /// Of a rate: each point drawn is its mean over so much of x; else zero.
+    pub(crate) window: f64,
 }
 
 impl Line {
@@ -56,11 +58,16 @@ impl Line {
             drawn: Vec::new(),
             band: Vec::new(),
             gap: f64::INFINITY,
+            window: 0.0,
         };
         match stroke {
             Stroke::Lane(_) => {}
             Stroke::Step => line.drawn = decimate(&line.points, buckets),
-            Stroke::Rate | Stroke::Area => line.drawn = reduce(&line.points, buckets).means,
+            Stroke::Rate | Stroke::Area => {
+                let reduced = reduce(&line.points, buckets);
+                line.drawn = reduced.means;
+                line.window = reduced.width;
+            }
             Stroke::Line => {
                 let reduced = reduce(&line.points, buckets);
                 line.drawn = reduced.means;

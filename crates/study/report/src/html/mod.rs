@@ -4,11 +4,12 @@ mod chart;
 mod data;
 mod decimate;
 mod figures;
+mod found;
 mod line;
 mod mark;
 mod scale;
 
-use crate::conditions::head as head_conditions;
+use crate::findings::measured_table;
 use crate::table::Table;
 use crate::terminal::has_heads;
 use crate::text::escape;
@@ -29,10 +30,14 @@ pub fn html(report: &Report<'_>) -> String {
     let figures = figures::figures(&report.variants);
     let mut out = String::with_capacity(256 * 1024);
     head(&mut out, report);
-    header(&mut out, report, &figures);
+    header(&mut out, report);
     out.push_str("<main><h2 id=\"summary\">Summary</h2>");
     let (found, first_look) = headline::parts(report);
-    html_table(&mut out, &found);
+    if found.rows.is_empty() {
+        found::html(&mut out, &measured_table(report), report.variants.len() > 1);
+    } else {
+        found::html(&mut out, &found, report.variants.len() > 2);
+    }
     let is_above = |table: &Table| *table == found || first_look.contains(table);
     let (lead, others): (Vec<_>, Vec<_>) = figures.iter().partition(|f| f.id == LEAD);
     let note = figures_note(report);
@@ -42,9 +47,11 @@ pub fn html(report: &Report<'_>) -> String {
     for figure in lead {
         out.push_str(&figure.html());
     }
+    contents(&mut out, &figures);
     for table in &first_look {
         html_table(&mut out, table);
     }
+    made(&mut out, report);
     out.push_str("<h2 id=\"series\">Figures</h2>");
     let _ = write!(
         out,
@@ -96,10 +103,11 @@ fn head(out: &mut String, report: &Report<'_>) {
     );
 }
 
-fn header(out: &mut String, report: &Report<'_>, figures: &[chart::Figure]) {
+/// What was run. What it ran on is a table below what was found.
+fn header(out: &mut String, report: &Report<'_>) {
     let _ = write!(
         out,
-        "<header><h1>{}</h1><p class=\"lead\">{}</p><ul class=\"facts\">",
+        "<header><h1>{}</h1><p class=\"lead\">{}</p>",
         escape(report.title),
         escape(report.description)
     );
@@ -111,23 +119,32 @@ fn header(out: &mut String, report: &Report<'_>, figures: &[chart::Figure]) {
             report.seed.saturating_add(u64::from(n) - 1)
         ),
     };
-    let head = head_conditions(report);
-    let head = head
-        .iter()
-        .map(|(name, value)| (name.as_str(), value.as_str()));
-    let command = command(report.command);
-    let made = [("Brimful", report.version), ("command", command.as_str())];
-    let made = made.into_iter().filter(|(_, value)| !value.is_empty());
     let facts = [("world", report.world), ("seed", seeds.as_str())];
-    let facts = facts.into_iter().chain(head);
     let settings = report
         .settings
         .iter()
         .map(|(k, v)| (k.as_str(), v.as_str()));
-    for (name, value) in facts.chain(settings).chain(made) {
+    fact_list(out, facts.into_iter().chain(settings));
+    out.push_str("</header>");
+}
+
+fn fact_list<'a>(out: &mut String, facts: impl Iterator<Item = (&'a str, &'a str)>) {
+    out.push_str("<ul class=\"facts\">");
+    for (name, value) in facts.filter(|(_, value)| !value.is_empty()) {
         let _ = write!(out, "<li><b>{}</b>{}</li>", escape(name), escape(value));
     }
-    out.push_str("</ul><nav aria-label=\"Contents\"><a href=\"#summary\">Summary</a>");
+    out.push_str("</ul>");
+}
+
+/// By which version and which command the result was made.
+fn made(out: &mut String, report: &Report<'_>) {
+    let command = command(report.command);
+    let facts = [("Brimful", report.version), ("command", command.as_str())];
+    fact_list(out, facts.into_iter());
+}
+
+fn contents(out: &mut String, figures: &[chart::Figure]) {
+    out.push_str("<nav aria-label=\"Contents\"><a href=\"#summary\">Summary</a>");
     for figure in figures {
         let _ = write!(
             out,
@@ -136,7 +153,7 @@ fn header(out: &mut String, report: &Report<'_>, figures: &[chart::Figure]) {
             escape(figure.title)
         );
     }
-    out.push_str("<a href=\"#tables\">Tables</a></nav></header>");
+    out.push_str("<a href=\"#tables\">Tables</a></nav>");
 }
 
 /// As a shell takes it; the program without its folder.

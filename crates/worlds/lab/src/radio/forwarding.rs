@@ -4,7 +4,7 @@ use super::paths::Paths;
 use super::steering::Steering;
 use crate::measure::{Flows, Hop};
 use crate::packet::Packet;
-use crate::split::{Pdu, Split};
+use crate::split::{self, Pdu};
 use crate::topology::Devices;
 use crate::traffic::EndStates;
 use crate::{Error, names};
@@ -18,15 +18,15 @@ use units::{Bytes, Duration, Instant, Streams};
 
 /// The network.
 pub(crate) struct Network {
-    topology: Topology<Packet>,
+    pub(super) topology: Topology<Packet>,
     /// Through which edge packets go.
     pub(crate) steering: Steering,
     /// The last time that anything came to the radio: it goes on from there.
-    latest: Instant,
+    pub(super) latest: Instant,
     /// Packets that a wire or the cell has dropped, before they are counted.
-    dropped: Vec<Packet>,
+    pub(super) dropped: Vec<Packet>,
     /// What they came over F1-U in, before it is reported.
-    rejected: Vec<Pdu>,
+    pub(super) rejected: Vec<Pdu>,
     pub(crate) flows: Flows,
     bottleneck: Bottleneck,
     pub(crate) series: SeriesSet,
@@ -46,8 +46,14 @@ impl Network {
         let access_rtt = first_rtt(experiment);
         let delay = path_delay(&experiment.path, access_rtt)?;
         let address = |ue| Some(IpAddr::V4(names::ue_address(ue)));
+        let mut topology = Topology::new(experiment, address, delay, Streams::new(seed), began)?;
+        if !split::cells(experiment).is_empty()
+            && let Some(Radio::Several(cells)) = topology.radio()
+        {
+            cells.split();
+        }
         Ok(Self {
-            topology: Topology::new(experiment, address, delay, Streams::new(seed), began)?,
+            topology,
             steering,
             latest: Instant::ZERO,
             dropped: Vec::new(),
@@ -139,7 +145,9 @@ impl Network {
     ) {
         match (direction, &mut devices.gateway) {
             (Direction::Uplink, None) if devices.split.is_some() => {
-                self.go_up_f1u(now, &packet, &mut devices.split);
+                if let Some(split) = &mut devices.split {
+                    self.go_up_f1u(now, &packet, split);
+                }
             }
             (Direction::Uplink, gateway) => {
                 let edge = match gateway {
@@ -169,7 +177,7 @@ impl Network {
     }
 
     /// The site through whose edge a packet goes.
-    fn site(&mut self, now: Instant, packet: &Packet) -> usize {
+    pub(super) fn site(&mut self, now: Instant, packet: &Packet) -> usize {
         let ue = packet.address.ue;
         let serving = ue.and_then(|ue| self.topology.serving_cell(ue));
         self.steering.site(now, packet, serving)
@@ -199,7 +207,13 @@ impl Network {
         }
     }
 
-    fn enter(&mut self, now: Instant, to: (usize, Direction), route: CellRoute, packet: Packet) {
+    pub(super) fn enter(
+        &mut self,
+        now: Instant,
+        to: (usize, Direction),
+        route: CellRoute,
+        packet: Packet,
+    ) {
         self.latest = self.latest.max(now);
         self.topology
             .enter(now, to, route, packet, &mut self.dropped);
@@ -231,65 +245,6 @@ impl Network {
         self.offer(now, self.topology.path_up(), packet);
     }
 
-    /// The edge sends a packet to a UE, over F1-U where there is any. One for no UE is dropped.
-    pub(crate) fn sent_down_by_edge(
-        &mut self,
-        now: Instant,
-        packet: Packet,
-        split: &mut Option<Split>,
-    ) {
-        let ue = packet.address.ue;
-        let Some(route) = ue.and_then(|ue| self.route(&packet, ue)) else {
-            return;
-        };
-        self.flows.observe(now, Hop::EdgeToUe, &packet);
-        match split {
-            Some(split) => split.send_down(route.bearer(), &packet),
-            None => self.enter(now, (0, Direction::Downlink), route, packet),
-        }
-    }
-
-    /// A packet has come from a UE to the distributed unit.
-    fn go_up_f1u(&mut self, now: Instant, packet: &Packet, split: &mut Option<Split>) {
-        self.update_f1u(split);
-        let route = packet.address.ue.and_then(|ue| self.route(packet, ue));
-        if let (Some(split), Some(route)) = (split, route) {
-            split.send_up(now, route.bearer(), packet);
-        }
-    }
-
-    /// What the cell has done with packets that came over F1-U, as its statuses state it.
-    fn update_f1u(&mut self, split: &mut Option<Split>) {
-        let (Some(split), Some(cell)) = (split, self.topology.cell()) else {
-            return;
-        };
-        split.progress(|(ue, bearer)| cell.downlink(ue, bearer)?.transmitted);
-        for pdu in self.rejected.drain(..) {
-            split.on_dropped(pdu);
-        }
-    }
-
-    /// What has passed F1-U comes to its end: down into the cell, up to the edge. Then the statuses go that are due.
-    pub(crate) fn pass_f1u(&mut self, now: Instant, devices: &mut Devices) {
-        if devices.split.is_none() {
-            return;
-        }
-        while let Some(packet) = devices.split.as_mut().and_then(Split::take_down) {
-            let ue = packet.address.ue;
-            if let Some(route) = ue.and_then(|ue| self.route(&packet, ue)) {
-                self.enter(now, (0, Direction::Downlink), route, packet);
-            }
-        }
-        self.update_f1u(&mut devices.split);
-        if let Some(split) = &mut devices.split {
-            split.report(now);
-        }
-        while let Some(packet) = devices.split.as_mut().and_then(Split::take_up) {
-            self.flows.observe(now, Hop::EdgeFromUe, &packet);
-            devices.ran[0].push(packet);
-        }
-    }
-
     /// A UE sends a packet.
     pub(crate) fn sent_by_ue(&mut self, now: Instant, ue: usize, packet: Packet) {
         self.flows.observe(now, Hop::UeOut, &packet);
@@ -299,14 +254,14 @@ impl Network {
     }
 
     /// The place of a UE's packet in the cell; none if there is no such UE.
-    fn route(&self, packet: &Packet, ue: usize) -> Option<CellRoute> {
+    pub(super) fn route(&self, packet: &Packet, ue: usize) -> Option<CellRoute> {
         let other = self.topology.other_route(ue)?;
         let flow = packet.address.flow;
         let of_flow = flow.and_then(|flow| self.topology.route(flow));
         Some(of_flow.unwrap_or(other))
     }
 
-    fn count_dropped(&mut self, now: Instant) {
+    pub(super) fn count_dropped(&mut self, now: Instant) {
         for packet in self.dropped.drain(..) {
             self.flows.lost(now, &packet);
             self.rejected.extend(packet.pdu);

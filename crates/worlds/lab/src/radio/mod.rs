@@ -11,6 +11,7 @@
 //! load, packets of one [`MIN_TURN`] are handled together.
 
 mod forwarding;
+mod over_f1u;
 mod paths;
 mod steering;
 

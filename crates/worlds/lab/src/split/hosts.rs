@@ -1,8 +1,7 @@
-//! The hosts of the two units, the wire between them, and their sockets.
+//! The hosts of the units, the wires between them, and their sockets.
 
-use crate::names::{CENTRAL_ADDRESS, F1_DEVICE, UNIT_ADDRESS};
 use crate::namespace::Namespace;
-use crate::{Error, topology};
+use crate::{Error, names, topology};
 use rustix::net::sockopt::set_socket_recv_buffer_size_force;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd};
@@ -12,51 +11,65 @@ const MTU: usize = 9_000;
 /// Room for what comes before the lab reads it.
 const RECEIVE_BUFFER: usize = 32_000_000;
 
-/// The hosts of the two units.
+/// The hosts of the units.
 #[derive(Debug)]
 pub(crate) struct Units {
-    /// The centralized one, at whose end of the wire the radio is read.
+    /// The centralized one, at whose ends of the wires the radio is read.
     pub(crate) central: Namespace,
-    /// The distributed one.
-    pub(crate) unit: Namespace,
+    /// The distributed ones, by cell.
+    pub(crate) units: Vec<Namespace>,
 }
 
 impl Units {
-    /// Makes them, with a wire between them.
+    /// Makes them, with a wire from the centralized unit to each of `cells` distributed ones.
     ///
     /// # Errors
     /// The kernel's.
-    pub(crate) fn create() -> Result<Self, Error> {
-        let (central, unit) = (Namespace::create()?, Namespace::create()?);
-        for host in [&central, &unit] {
-            topology::prepare(host)?;
-        }
-        // the other namespace has no name: it is this process's descriptor
-        let other = format!(
-            "/proc/{}/fd/{}",
-            std::process::id(),
-            unit.as_fd().as_raw_fd()
-        );
-        central.ip(&format!(
-            "link set lo up\n\
-             link add name {F1_DEVICE} mtu {MTU} type veth peer name {F1_DEVICE} mtu {MTU} netns {other}\n\
-             addr add {CENTRAL_ADDRESS}/24 dev {F1_DEVICE}\nlink set {F1_DEVICE} up\n"
-        ))?;
-        unit.ip(&format!(
-            "link set lo up\naddr add {UNIT_ADDRESS}/24 dev {F1_DEVICE}\nlink set {F1_DEVICE} up\n"
-        ))?;
-        Ok(Self { central, unit })
+    pub(crate) fn create(cells: usize) -> Result<Self, Error> {
+        let central = Namespace::create()?;
+        topology::prepare(&central)?;
+        central.ip("link set lo up\n")?;
+        let units = (0..cells).map(|cell| unit(&central, cell));
+        let units = units.collect::<Result<_, Error>>()?;
+        Ok(Self { central, units })
     }
 
-    /// The sockets of the centralized and of the distributed unit, each connected with the other.
+    /// By cell, the sockets of the centralized and of the distributed unit, each connected with the other.
     ///
     /// # Errors
     /// The kernel's.
-    pub(crate) fn sockets(&self) -> Result<[UdpSocket; 2], Error> {
-        let central = self.central.run(|| socket(CENTRAL_ADDRESS, UNIT_ADDRESS))?;
-        let unit = self.unit.run(|| socket(UNIT_ADDRESS, CENTRAL_ADDRESS))?;
-        Ok([central, unit])
+    pub(crate) fn sockets(&self) -> Result<Vec<[UdpSocket; 2]>, Error> {
+        let units = self.units.iter().enumerate();
+        let pairs = units.map(|(cell, unit)| {
+            let (above, below) = (names::central_address(cell), names::unit_address(cell));
+            let central = self.central.run(|| socket(above, below))?;
+            let unit = unit.run(|| socket(below, above))?;
+            Ok([central, unit])
+        });
+        pairs.collect()
     }
+}
+
+/// The distributed unit of a cell, with its wire.
+fn unit(central: &Namespace, cell: usize) -> Result<Namespace, Error> {
+    let unit = Namespace::create()?;
+    topology::prepare(&unit)?;
+    // the other namespace has no name: it is this process's descriptor
+    let other = format!(
+        "/proc/{}/fd/{}",
+        std::process::id(),
+        unit.as_fd().as_raw_fd()
+    );
+    let (above, below) = (names::f1_device(cell), names::f1_device(0));
+    let (central_address, unit_address) = (names::central_address(cell), names::unit_address(cell));
+    central.ip(&format!(
+        "link add name {above} mtu {MTU} type veth peer name {below} mtu {MTU} netns {other}\n\
+         addr add {central_address}/24 dev {above}\nlink set {above} up\n"
+    ))?;
+    unit.ip(&format!(
+        "link set lo up\naddr add {unit_address}/24 dev {below}\nlink set {below} up\n"
+    ))?;
+    Ok(unit)
 }
 
 fn socket(own: Ipv4Addr, other: Ipv4Addr) -> Result<UdpSocket, Error> {

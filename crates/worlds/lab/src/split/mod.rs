@@ -6,26 +6,33 @@
 //!                     brimful rnis (kind = "f1-u") -> rnis.sock -> brimful pep
 //! ```
 //!
+//! Of several cells each has a distributed unit, with a wire to the one centralized unit. A UE that changes its cell gets tunnels to the
+//! next unit: the one that it leaves sends a last status, and what the UE has not comes down again in the next tunnel, with the PDCP numbers
+//! that it had.
+//!
 //! The units are hosts of their own. Each packet for a UE goes as GTP-U with NR-U's user data from one to the other, and enters the cell
 //! as it comes there; what comes from a UE goes back the same way, with a delivery status. The ends are those of crate `f1u`.
 //! What the cell does between a packet's coming and its being scheduled (`downlink-processing`) is the distributed unit's.
 
 mod hosts;
+mod leg;
 mod service;
 mod wire;
 
 pub(crate) use hosts::Units;
 pub(crate) use service::{REPORTS, start};
-pub(crate) use wire::{Counts, Pdu, Split};
+pub(crate) use wire::{Counts, Down, Pdu, Split};
 
 use crate::{Error, pep};
 use scenario::{AccessSpec, CellSpec, Experiment};
 
-/// The cell of an experiment, if it is in two parts.
-pub(crate) fn cell(experiment: &Experiment) -> Option<&CellSpec> {
-    match &experiment.access {
-        AccessSpec::Cell(cell) => cell.has_f1u.then_some(&**cell),
-        AccessSpec::Link(_) => None,
+/// The cells of an experiment, if they are in two parts; else none.
+pub(crate) fn cells(experiment: &Experiment) -> Vec<&CellSpec> {
+    match (&experiment.access, &experiment.cells) {
+        (AccessSpec::Cell(cell), _) if !cell.has_f1u => Vec::new(),
+        (AccessSpec::Cell(_), Some(several)) => several.cells.iter().map(|it| &it.spec).collect(),
+        (AccessSpec::Cell(cell), None) => vec![cell],
+        (AccessSpec::Link(_), _) => Vec::new(),
     }
 }
 
@@ -34,7 +41,7 @@ pub(crate) fn cell(experiment: &Experiment) -> Option<&CellSpec> {
 /// # Errors
 /// What does not go with it.
 pub(crate) fn check(experiment: &Experiment) -> Result<(), Error> {
-    if cell(experiment).is_none() {
+    if cells(experiment).is_empty() {
         return Ok(());
     }
     let reports = &experiment.pep.reports;

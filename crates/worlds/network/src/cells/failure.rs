@@ -1,9 +1,9 @@
 //! A UE that has lost its cell: how it is noticed, and how it comes back.
 
-use super::Cells;
 use super::measured::{measure, sinr};
 use super::mobile::Numbered;
 use super::transfer::name;
+use super::{Cells, UnitEvent};
 use mobility::{FailureKind, Handover, Reestablishment, Rsrp, UeContext};
 use queue::Packet;
 use ran::UeIndex;
@@ -69,6 +69,8 @@ impl<P: Packet + Send> Cells<P> {
         let source = &mut self.cells[from];
         source.served -= 1;
         let left = source.access.let_go(now, UeIndex(ue));
+        self.note_next(from);
+        self.on_unit_event(UnitEvent::Left { ue });
         let mobile = &mut self.ues[ue];
         mobile.left_at[from] = Some(now);
         mobile.monitor.reset();

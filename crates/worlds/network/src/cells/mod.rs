@@ -12,10 +12,15 @@
 mod failure;
 mod measured;
 mod mobile;
+mod parts;
+#[cfg(test)]
+mod parts_tests;
 mod radios;
 #[cfg(test)]
 mod tests;
 mod transfer;
+
+pub use parts::{Place, UnitEvent};
 
 use crate::Error;
 use crate::cell::{CellAccess, CellRoute, Delivered};
@@ -59,6 +64,8 @@ pub struct Cells<P> {
     reestablishment: ReestablishmentConfig,
     /// By cell and other cell: the part of the other's power that disturbs.
     shares: Vec<Vec<f64>>,
+    /// When each cell is to run next: as it answers, read each time that it was called.
+    next_of_cells: Vec<Option<Instant>>,
     /// When anything is due of the UEs, whatever the cells do.
     next_of_ues: Instant,
     /// Of all cells, while they served a UE.
@@ -70,6 +77,8 @@ pub struct Cells<P> {
     has_unreported: bool,
     /// What UEs send waits there first.
     uplink: Option<UplinkQueues<P>>,
+    /// Where base stations are in two parts, what goes to the distributed units.
+    to_units: Option<VecDeque<UnitEvent<P>>>,
     // kept for its memory
     lost: Vec<Numbered<P>>,
 }
@@ -129,8 +138,10 @@ impl<P: Packet + Send> Cells<P> {
             let bearers = ue.bearers.iter();
             bearers.map(|it| matches!(it.rlc, RlcMode::Am(_))).collect()
         });
+        let next_of_cells = cells.iter().map(|it| it.access.next_deadline()).collect();
         Ok(Self {
             cells,
+            next_of_cells,
             is_acknowledged: is_acknowledged.collect(),
             ue_names: experiment.ues.iter().map(|ue| ue.name.clone()).collect(),
             ues,
@@ -145,6 +156,7 @@ impl<P: Packet + Send> Cells<P> {
             dropped: Vec::new(),
             has_unreported: false,
             uplink: UplinkQueues::new(experiment, &streams, began)?,
+            to_units: None,
             lost: Vec::new(),
         })
     }
@@ -183,8 +195,14 @@ impl<P: Packet + Send> Cells<P> {
 
     /// When the cells are to run next.
     pub fn next_deadline(&self) -> Option<Instant> {
-        let cells = self.cells.iter();
-        let first = cells.filter_map(|cell| cell.access.next_deadline());
+        debug_assert!(
+            self.cells
+                .iter()
+                .map(|cell| cell.access.next_deadline())
+                .eq(self.next_of_cells.iter().copied()),
+            "each cell that was called has stated when it runs next"
+        );
+        let first = self.next_of_cells.iter().flatten().copied();
         let above = self.uplink.as_ref().and_then(UplinkQueues::next_deadline);
         first.chain(above).chain([self.next_of_ues]).min()
     }
@@ -267,9 +285,8 @@ impl<P: Packet + Send> Cells<P> {
     /// The cells run until `now`, and the UEs take the steps that are due.
     pub fn on_deadline(&mut self, now: Instant) {
         for cell in 0..self.cells.len() {
-            let access = &mut self.cells[cell].access;
-            if access.next_deadline().is_some_and(|at| at <= now) {
-                access.on_deadline(now);
+            if self.next_of_cells[cell].is_some_and(|at| at <= now) {
+                self.cells[cell].access.on_deadline(now);
                 self.collect(now, cell);
             }
         }
@@ -286,6 +303,15 @@ impl<P: Packet + Send> Cells<P> {
             self.uplink = Some(above);
             self.enter_modems(now);
         }
+    }
+
+    /// A cell was called.
+    fn note_next(&mut self, cell: usize) {
+        self.next_of_cells[cell] = self.cells[cell].access.next_deadline();
+    }
+
+    fn note_all(&mut self) {
+        (0..self.cells.len()).for_each(|cell| self.note_next(cell));
     }
 
     fn find_next(&mut self) {
@@ -365,6 +391,7 @@ impl<P: Packet + Send> Cells<P> {
                 }
             }
         }
+        self.note_all();
         reports
     }
 
@@ -378,6 +405,7 @@ impl<P: Packet + Send> Cells<P> {
             self.totals.used += after.used - before.used;
             cell.read = after;
         }
+        self.note_all();
         self.totals
     }
 
@@ -386,6 +414,7 @@ impl<P: Packet + Send> Cells<P> {
         for cell in &mut self.cells {
             cell.access.sample(now, series);
         }
+        self.note_all();
         if let Some(above) = &self.uplink {
             above.sample(now, series);
         }

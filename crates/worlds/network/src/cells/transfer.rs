@@ -1,8 +1,9 @@
 //! How the packets of a UE go from cell to cell.
 
 use super::mobile::{Mobile, Numbered};
-use super::{Cells, Delivered, OneCell, Waiting, held};
-use mobility::MIN_STAY;
+use super::parts::to_unit;
+use super::{CellRoute, Cells, Delivered, OneCell, UnitEvent, Waiting, held};
+use mobility::{Count, MIN_STAY};
 use queue::Packet;
 use ran::{Direction, Left, LeftBearer, UeIndex};
 use scenario::HandoverResult;
@@ -10,6 +11,9 @@ use units::{Duration, Instant};
 
 impl<P: Packet + Send> Cells<P> {
     pub(super) fn enter_downlink(&mut self, now: Instant, packet: Numbered<P>) {
+        let Err(packet) = to_unit(&mut self.to_units, packet) else {
+            return;
+        };
         let route = packet.route;
         let cell = self.ues[route.ue.0].serving;
         self.cells[cell].access.send_downlink(now, route, packet);
@@ -48,16 +52,27 @@ impl<P: Packet + Send> Cells<P> {
         let mut lost = core::mem::take(&mut self.lost);
         access.take_dropped(&mut lost);
         for packet in lost.drain(..) {
-            self.skip(now, &packet);
+            self.skip_lost(now, &packet);
             self.dropped.push(packet.packet);
         }
         self.lost = lost;
+        self.note_next(cell);
     }
 
     /// A packet will not come.
-    fn skip(&mut self, now: Instant, packet: &Numbered<P>) {
-        let Some(count) = packet.count else { return };
-        let (route, direction) = (packet.route, packet.direction);
+    fn skip_lost(&mut self, now: Instant, packet: &Numbered<P>) {
+        if let Some(count) = packet.count {
+            self.skip(now, (packet.route, packet.direction), count);
+        }
+    }
+
+    /// The packet with this COUNT will not come.
+    pub(super) fn skip(
+        &mut self,
+        now: Instant,
+        (route, direction): (CellRoute, Direction),
+        count: Count,
+    ) {
         let both = &mut self.ues[route.ue.0].bearers[usize::from(route.bearer)];
         let delivered = &mut self.delivered;
         both[direction as usize].skip(count, |it| {
@@ -67,7 +82,7 @@ impl<P: Packet + Send> Cells<P> {
 
     /// A packet is lost because its UE is being handed over.
     pub(super) fn lose(&mut self, now: Instant, packet: Numbered<P>) {
-        self.skip(now, &packet);
+        self.skip_lost(now, &packet);
         let mobile = &mut self.ues[packet.route.ue.0];
         if let Some(result) = self.results.get_mut(mobile.result) {
             result.lost += 1;
@@ -103,6 +118,8 @@ impl<P: Packet + Send> Cells<P> {
         let source = &mut self.cells[from];
         source.served -= 1;
         let left = source.access.let_go(now, UeIndex(ue));
+        self.note_next(from);
+        self.on_unit_event(UnitEvent::Left { ue });
         let mobile = &mut self.ues[ue];
         mobile.left_at[from] = Some(now);
         mobile.monitor.reset();
@@ -184,6 +201,8 @@ impl<P: Packet + Send> Cells<P> {
         let target = &mut self.cells[to];
         target.served += 1;
         target.access.take_in(now, UeIndex(ue));
+        self.note_next(to);
+        self.on_unit_event(UnitEvent::Served { ue, cell: to });
         let mobile = &mut self.ues[ue];
         mobile.serving = to;
         mobile.target.on_access();

@@ -4,6 +4,7 @@ mod bottleneck;
 mod bursts;
 mod call;
 mod flow;
+mod levels;
 mod occupancy;
 mod passage;
 mod samples;

@@ -1,7 +1,7 @@
 //! How full a queue is over time, and how long packets wait in it.
 
 use super::Samples;
-use hdrhistogram::Histogram;
+use super::levels::Levels;
 use scenario::QueueResult;
 use units::{Bytes, Duration, Instant};
 
@@ -21,7 +21,7 @@ pub struct QueueMeter {
     /// Nanoseconds without a packet. The usual level of most queues; it needs no histogram.
     empty: u64,
     /// Nanoseconds at each other level.
-    levels: Histogram<u64>,
+    levels: Levels<u64>,
     sojourn: Samples,
     drops: u64,
 }
@@ -29,7 +29,6 @@ pub struct QueueMeter {
 impl QueueMeter {
     /// An empty queue, watched from `began` on.
     pub fn new(name: String, began: Instant) -> Self {
-        let levels = Histogram::new(3).expect("three digits are allowed");
         Self {
             name,
             since: began,
@@ -38,7 +37,7 @@ impl QueueMeter {
             area: 0,
             max: Bytes::ZERO,
             empty: 0,
-            levels,
+            levels: Levels::default(),
             sojourn: Samples::default(),
             drops: 0,
         }
@@ -71,8 +70,7 @@ impl QueueMeter {
             self.empty += held;
         } else if held > 0 {
             self.area += u128::from(self.bytes.get()) * u128::from(held);
-            let level = self.levels.record_n(self.bytes.get(), held);
-            level.expect("a resizing histogram takes every value");
+            self.levels.record_n(self.bytes.get(), held);
         }
     }
 
@@ -89,8 +87,7 @@ impl QueueMeter {
     /// The result over the time from the beginning until `end`.
     pub fn finish(mut self, end: Instant) -> QueueResult {
         self.end_level(end);
-        let empty = self.levels.record_n(0, self.empty);
-        empty.expect("a resizing histogram takes every value");
+        self.levels.record_n(0, self.empty);
         let span = end.saturating_since(self.began).as_nanos();
         let mean = if span == 0 {
             0.0
@@ -100,7 +97,11 @@ impl QueueMeter {
         QueueResult {
             name: self.name,
             mean_bytes: mean,
-            p99_bytes: self.levels.value_at_quantile(0.99).min(self.max.get()) as f64,
+            p99_bytes: self
+                .levels
+                .all()
+                .value_at_quantile(0.99)
+                .min(self.max.get()) as f64,
             max_bytes: self.max.get() as f64,
             sojourn: self.sojourn.distribution(),
             drops: self.drops,

@@ -1,7 +1,7 @@
 //! How a flow's packets pass through a chain of queues.
 
 use super::Samples;
-use hdrhistogram::Histogram;
+use super::levels::Levels;
 use scenario::QueueResult;
 use units::{Bytes, Duration};
 
@@ -10,7 +10,7 @@ use units::{Bytes, Duration};
 #[derive(Debug)]
 pub struct PassageMeter {
     name: String,
-    found: Histogram<u64>,
+    found: Levels<u64>,
     found_sum: u128,
     found_max: Bytes,
     sojourn: Samples,
@@ -22,7 +22,7 @@ impl PassageMeter {
     pub fn new(name: String) -> Self {
         Self {
             name,
-            found: Histogram::new(3).expect("three digits are allowed"),
+            found: Levels::default(),
             found_sum: 0,
             found_max: Bytes::ZERO,
             sojourn: Samples::default(),
@@ -32,9 +32,7 @@ impl PassageMeter {
 
     /// A packet has passed in this time, and had found so much in the last queue.
     pub fn passed(&mut self, found: Bytes, sojourn: Duration) {
-        self.found
-            .record(found.get())
-            .expect("a resizing histogram takes every value");
+        self.found.record_n(found.get(), 1);
         self.found_sum += u128::from(found.get());
         self.found_max = self.found_max.max(found);
         self.sojourn.record(sojourn);
@@ -47,7 +45,8 @@ impl PassageMeter {
 
     /// The result: bytes are those found, one packet one sample.
     pub fn finish(mut self) -> QueueResult {
-        let packets = self.found.len();
+        let found = self.found.all();
+        let packets = found.len();
         QueueResult {
             name: self.name,
             mean_bytes: if packets == 0 {
@@ -55,7 +54,7 @@ impl PassageMeter {
             } else {
                 self.found_sum as f64 / packets as f64
             },
-            p99_bytes: self.found.value_at_quantile(0.99) as f64,
+            p99_bytes: found.value_at_quantile(0.99) as f64,
             max_bytes: self.found_max.get() as f64,
             sojourn: self.sojourn.distribution(),
             drops: self.drops,

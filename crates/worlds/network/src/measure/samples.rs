@@ -1,5 +1,6 @@
 //! Distributions of times.
 
+use super::levels::Levels;
 use hdrhistogram::Histogram;
 use scenario::Distribution;
 use units::Duration;
@@ -14,7 +15,7 @@ const STEP_NS: u64 = 100;
 #[derive(Debug)]
 pub struct Samples {
     /// Of all samples but zeros.
-    histogram: Histogram<u32>,
+    levels: Levels<u32>,
     /// Samples of no time at all: the usual wait in an idle queue.
     zeros: u32,
     sum_ns: u128,
@@ -25,9 +26,8 @@ pub struct Samples {
 
 impl Default for Samples {
     fn default() -> Self {
-        let histogram = Histogram::new(3).expect("three digits are allowed");
         Self {
-            histogram,
+            levels: Levels::default(),
             zeros: 0,
             sum_ns: 0,
             min: Duration::MAX,
@@ -45,9 +45,7 @@ impl Samples {
             self.zeros = self.zeros.saturating_add(1);
         } else {
             let step = (ns + STEP_NS / 2) / STEP_NS;
-            self.histogram
-                .record(step)
-                .expect("a resizing histogram takes every value");
+            self.levels.record_n(step, 1);
         }
         self.sum_ns += u128::from(ns);
         self.min = self.min.min(sample);
@@ -55,55 +53,52 @@ impl Samples {
         self.count += 1;
     }
 
-    fn ms(&self, step: u64) -> f64 {
-        let (min, max) = (self.min.as_millis_f64(), self.max.as_millis_f64());
-        ((step * STEP_NS) as f64 / 1e6).clamp(min, max)
-    }
-
     /// What was recorded.
     pub fn distribution(&mut self) -> Distribution {
         if self.count == 0 {
             return Distribution::default();
         }
-        let zeros = self.histogram.record_n(0, core::mem::take(&mut self.zeros));
-        zeros.expect("a resizing histogram takes every value");
-        let quantile = |q| self.ms(self.histogram.value_at_quantile(q));
+        let zeros = core::mem::take(&mut self.zeros);
+        self.levels.record_n(0, zeros.into());
+        let (min, max) = (self.min.as_millis_f64(), self.max.as_millis_f64());
+        let ms = |step: u64| ((step * STEP_NS) as f64 / 1e6).clamp(min, max);
+        let levels = self.levels.all();
+        let quantile = |q| ms(levels.value_at_quantile(q));
         Distribution {
             count: self.count,
-            min: self.min.as_millis_f64(),
+            min,
             mean: self.sum_ns as f64 / self.count as f64 / 1e6,
             p50: quantile(0.50),
             p90: quantile(0.90),
             p95: quantile(0.95),
             p99: quantile(0.99),
-            max: self.max.as_millis_f64(),
-            cdf: self.cdf(),
+            max,
+            cdf: cdf(levels, self.count, ms, max),
         }
     }
+}
 
-    /// The distribution function: every recorded level where they are few, else as many levels at
-    /// equal steps of probability.
-    fn cdf(&self) -> Vec<(f64, f64)> {
-        let total = self.count as f64;
-        let mut points: Vec<(f64, f64)> = Vec::with_capacity(CDF_POINTS);
-        let mut seen = 0;
-        let mut next_share = 0.0;
-        for level in self.histogram.iter_recorded() {
-            seen += level.count_since_last_iteration();
-            let share = seen as f64 / total;
-            if share >= next_share {
-                points.push((self.ms(level.value_iterated_to()), share));
-                next_share = share + 1.0 / (CDF_POINTS - 1) as f64;
-            }
+/// The distribution function: every recorded level where they are few, else as many levels at
+/// equal steps of probability.
+fn cdf(levels: &Histogram<u32>, count: u64, ms: impl Fn(u64) -> f64, max: f64) -> Vec<(f64, f64)> {
+    let total = count as f64;
+    let mut points: Vec<(f64, f64)> = Vec::with_capacity(CDF_POINTS);
+    let mut seen = 0;
+    let mut next_share = 0.0;
+    for level in levels.iter_recorded() {
+        seen += level.count_since_last_iteration();
+        let share = seen as f64 / total;
+        if share >= next_share {
+            points.push((ms(level.value_iterated_to()), share));
+            next_share = share + 1.0 / (CDF_POINTS - 1) as f64;
         }
-        let end = (self.max.as_millis_f64(), 1.0);
-        let is_whole = points.last().is_some_and(|last| last.1 >= 1.0);
-        if is_whole || points.len() == CDF_POINTS {
-            points.pop();
-        }
-        points.push(end);
-        points
     }
+    let is_whole = points.last().is_some_and(|last| last.1 >= 1.0);
+    if is_whole || points.len() == CDF_POINTS {
+        points.pop();
+    }
+    points.push((max, 1.0));
+    points
 }
 
 #[cfg(test)]

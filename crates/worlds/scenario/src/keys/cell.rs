@@ -239,7 +239,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 Value("false"),
                 Any,
                 "Lab alone: the base station is in two parts, and packets pass between them on a wire (GTP-U with NR-U), off which \
-                 `brimful rnis` reads radio reports, the proxy's; not with `n3-rate`, `[cell.queues]` or several cells.",
+                 `brimful rnis` reads radio reports, the proxy's; not with `n3-rate` or `[cell.queues]`; of several cells all or none.",
             ),
             key(
                 "queues",

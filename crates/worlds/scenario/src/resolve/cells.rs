@@ -46,16 +46,19 @@ pub(super) struct OtherRadios {
     handovers: Option<Vec<(Duration, usize)>>,
 }
 
-/// That a cell is of one part.
-fn check_whole(access: &Access, reader: &Reader<'_>) -> Checked<()> {
-    match access {
-        Access::Cell { spec, .. } if spec.has_f1u => {
-            Err(fault(reader.place("f1-u"), "\"f1-u\" with several cells")
-                .allowed("one cell alone may be in two parts")
-                .hint("remove the line, or write the cell as [cell]"))
-        }
-        _ => Ok(()),
+/// That a cell is of two parts if the first is, and of one if that is.
+fn check_parts(first: Option<&Access>, access: &Access, reader: &Reader<'_>) -> Checked<()> {
+    let (Some(Access::Cell { spec: first, .. }), Access::Cell { spec, .. }) = (first, access)
+    else {
+        return Ok(());
+    };
+    if first.has_f1u == spec.has_f1u {
+        return Ok(());
     }
+    let what = format!("f1-u = {} beside cells of the other kind", spec.has_f1u);
+    Err(fault(reader.place("f1-u"), what)
+        .allowed("of several cells all are in two parts, or none")
+        .hint("give all the same \"f1-u\""))
 }
 
 /// Reads `[[cell]]` and `[handover]`.
@@ -77,7 +80,7 @@ pub(super) fn read(
     for (number, node) in items.iter().enumerate() {
         check_radio(node)?;
         let (mut access, mut reader) = cell::one(cx, node, "[[cell]]")?;
-        check_whole(&access, &reader)?;
+        check_parts(first.as_ref(), &access, &reader)?;
         let name = name(&mut reader, &names)?;
         match has_traces {
             true => recorded::check((node, &access), &name)?,

@@ -107,12 +107,22 @@ fn a_cell_that_no_site_serves_is_refused() {
 }
 
 #[test]
-fn a_base_station_in_two_parts_has_one_cell() {
-    let split = EAST.replace("rat =", "f1-u = true\nrat =");
-    refused(
-        &format!("{WEST}{split}{USER}"),
-        &["\"f1-u\" with several cells", "write the cell as [cell]"],
-    );
+fn of_several_cells_all_are_in_two_parts_or_none() {
+    let split = |cell: &str| cell.replace("rat =", "f1-u = true\nrat =");
+    for [west, east] in [
+        [WEST.to_owned(), split(EAST)],
+        [split(WEST), EAST.to_owned()],
+    ] {
+        refused(
+            &format!("{west}{east}{USER}"),
+            &[
+                "beside cells of the other kind",
+                "all are in two parts, or none",
+            ],
+        );
+    }
+    let cells = read(&format!("{}{}{USER}", split(WEST), split(EAST))).expect("valid");
+    assert!(cells.cells.iter().all(|cell| cell.spec.has_f1u));
 }
 
 #[test]

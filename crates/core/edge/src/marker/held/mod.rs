@@ -40,6 +40,8 @@ struct Ue<P> {
     window: ByteWindow,
     /// It was over its bound: what the queue gives back next was dropped by that.
     is_over: bool,
+    /// More may wait than the bound that was configured since: nothing comes to it before that is kept.
+    was_wider: bool,
 }
 
 /// What leaves the queues.
@@ -101,11 +103,16 @@ impl<P: Packet + Send> Holder<P> {
         }
     }
 
-    /// UEs that come from now on, and reports that do, go by other numbers. Queues that there are keep theirs.
+    /// Packets and reports that come from now on go by other numbers. What waits stays: where it is more than the new bound,
+    /// what comes is dropped until the bound is kept.
     pub fn configure(&mut self, config: MarkerConfig, buffer: Bytes) {
         self.fair.l4s_threshold = Some(config.ramp_from);
         self.capacity = Capacity::Bytes(buffer);
         self.config = config;
+        for ue in self.ues.values_mut() {
+            let configured = ue.queue.configure(self.capacity, self.fair.l4s_threshold);
+            ue.was_wider |= configured.is_ok();
+        }
     }
 
     fn ue(&mut self, address: IpAddr) -> Result<&mut Ue<P>, queue::ConfigError> {
@@ -115,6 +122,7 @@ impl<P: Packet + Send> Holder<P> {
                 queue: FqCoDel::new(self.fair.clone(), self.capacity, &mut self.rng)?,
                 window: ByteWindow::default(),
                 is_over: false,
+                was_wider: false,
             }),
         })
     }
@@ -136,8 +144,15 @@ impl<P: Packet + Send> Holder<P> {
 
     /// A packet comes on its way to the UE with this address.
     pub fn enqueue(&mut self, now: Instant, address: IpAddr, packet: P, left: &mut Left<P>) {
+        let capacity = self.capacity;
         match self.ue(address) {
             Ok(ue) => {
+                ue.was_wider &= !capacity.holds(ue.queue.occupancy());
+                if ue.was_wider {
+                    left.overflowed += 1;
+                    left.dropped.push(packet);
+                    return;
+                }
                 if let Err(packet) = ue.queue.enqueue(now, packet) {
                     ue.is_over = true;
                     left.overflowed += 1;

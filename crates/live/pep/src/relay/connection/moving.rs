@@ -8,7 +8,7 @@ use crate::relay::direction::Socket;
 use crate::relay::moving::{Copies, Phase, State};
 use crate::relay::tap::{Store, Tap};
 use crate::sys;
-use relocation::{Ahead, Late, Outcome, Part, Pieces, Rest, Towards};
+use relocation::{Ahead, Late, Outcome, Part, Pieces, Rest, Towards, Way};
 use rustix::net::sockopt;
 use std::sync::Arc;
 use units::Instant;
@@ -145,9 +145,11 @@ impl Connection {
             copies.bytes += bytes.len();
             copies.before += queued.saturating_sub(tap.written()) as usize;
             copies.ahead.push(Ahead {
-                client: flow.client,
-                server: flow.server,
-                towards,
+                way: Way {
+                    client: flow.client,
+                    server: flow.server,
+                    towards,
+                },
                 at,
                 acknowledged: tap.written().saturating_sub(queued),
                 bytes,
@@ -322,9 +324,11 @@ impl Connection {
             // what cannot be read is sent again
             let bytes = repair::late(socket, unread).unwrap_or_default();
             (!bytes.is_empty()).then_some(Late {
-                client: flow.client,
-                server: flow.server,
-                towards,
+                way: Way {
+                    client: flow.client,
+                    server: flow.server,
+                    towards,
+                },
                 number: next,
                 bytes,
             })

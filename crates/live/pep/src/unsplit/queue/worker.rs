@@ -7,7 +7,7 @@ use super::place::Place;
 use super::ues::{Context, Ues};
 use daemon::clock;
 use edge::marker::{Holder, Left};
-use frames::{Frame, Headers, MAX_BYTES, Memory, pieces};
+use frames::{Frame, Headers, Holds, MAX_BYTES, Memory, pieces};
 use kernel_marker::Way;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -24,9 +24,6 @@ const MAX_PIECE: Duration = Duration::from_millis(1);
 const LOOK_INTERVAL: Duration = Duration::from_millis(10);
 /// Between looks at the interface and the device.
 const PLACE_INTERVAL: Duration = Duration::from_secs(1);
-/// At the end: how long the device must have been quiet, and how long it is waited for that.
-const QUIET: Duration = Duration::from_millis(5);
-const MAX_ROUNDS: usize = 100;
 
 /// What the thread has.
 #[derive(Debug)]
@@ -139,16 +136,17 @@ impl Worker {
         letters.stops
     }
 
-    /// Takes frames from the device into their queues.
-    fn read(&mut self, now: Instant) {
+    /// Takes frames from the device into their queues. False if there were none.
+    fn read(&mut self, now: Instant) -> bool {
         self.is_read = false;
-        for _ in 0..MAX_BATCH {
+        for count in 0..MAX_BATCH {
             let Some(length) = self.place.read(&mut self.buffer, &self.counts) else {
                 self.is_read = true;
-                return;
+                return count > 0;
             };
             self.take(now, length);
         }
+        true
     }
 
     /// Takes a frame, which is in the buffer, into the queue of its UE.
@@ -270,38 +268,35 @@ impl Worker {
     /// Packets pass from now on; what waits goes on at once, before those that come.
     fn finish(mut self) {
         self.counts.note(self.place.announce(clock::now(), false));
-        for _ in 0..MAX_ROUNDS {
-            let now = clock::now();
-            self.read(now);
-            self.holder.empty(now, &mut self.left);
-            self.touched.clear();
-            self.pass();
-            if self.is_read && self.place.port.unsent() == 0 && self.is_quiet() {
-                break;
-            }
-            if self.place.port.unsent() > 0 {
-                self.place.port.wait(&*self.inbox, QUIET);
-            }
-        }
-        self.counts
-            .count_drop(Reason::Interface, self.place.port.unsent());
+        let unsent = frames::finish(&mut self);
+        self.counts.count_drop(Reason::Interface, unsent);
         let (ues, mut context) = self.context(clock::now());
         ues.end_all(&mut context);
         self.place.leave();
         self.show();
     }
+}
 
-    /// Nothing comes for a while: what a processor was handing over has come.
-    fn is_quiet(&mut self) -> bool {
-        let end = clock::now() + QUIET;
-        while self.is_read && clock::now() < end {
-            self.place.port.wait(&*self.inbox, QUIET);
-            self.inbox.take();
-            if let Some(length) = self.place.read(&mut self.buffer, &self.counts) {
-                self.is_read = false;
-                self.take(clock::now(), length);
-            }
-        }
-        self.is_read
+impl Holds for Worker {
+    fn now(&self) -> Instant {
+        clock::now()
+    }
+
+    fn pass_all(&mut self) -> bool {
+        let now = clock::now();
+        let has_come = self.read(now);
+        self.holder.empty(now, &mut self.left);
+        self.touched.clear();
+        self.pass();
+        has_come
+    }
+
+    fn unsent(&self) -> usize {
+        self.place.port.unsent()
+    }
+
+    fn wait(&mut self, time: Duration) {
+        self.place.port.wait(&*self.inbox, time);
+        self.inbox.take();
     }
 }

@@ -378,3 +378,24 @@ fn a_path_mtu_that_cannot_be_is_refused_with_file_and_key() {
         "{stated}"
     );
 }
+
+#[test]
+fn threads_are_one_two_or_as_many_as_pay() {
+    let of = |line: &str| {
+        let text = format!("{line}\n{CLIENT}");
+        let config = Config::parse("t.toml", &text, Role::Client);
+        config
+            .map(|config| config.threads)
+            .map_err(|e| e.to_string())
+    };
+    assert_eq!(of(""), Ok(Threads::One));
+    assert_eq!(of("threads = \"auto\""), Ok(Threads::Auto));
+    assert_eq!(of("threads = 1"), Ok(Threads::One));
+    assert_eq!(of("threads = 2"), Ok(Threads::Two));
+    assert_eq!(Threads::Two.has_second(), !Threads::One.has_second());
+    let error = of("threads = 3").expect_err("as many as there are jobs");
+    assert!(
+        error.starts_with("t.toml:1:11: ") && error.contains("expected 1, 2, auto"),
+        "{error}"
+    );
+}
