@@ -36,8 +36,8 @@ fn a_folder_holds_all_files_of_the_design() {
         "id=\"received\"",
         "id=\"rtt-cdf\"",
         "<b>command</b>brimful run s.toml --out a/b --repeats 2<",
-        "<b>base RTT</b>",
-        "<b>duration</b>",
+        "<th scope=\"row\">base RTT</th>",
+        "<th scope=\"row\">duration</th>",
     ] {
         assert!(page.contains(word), "{word}");
     }

@@ -289,7 +289,8 @@ fn the_uplinks_trace_and_its_span_are_stated() {
     }
     let page = std::fs::read_to_string(place.path("o/report.html")).expect("a report");
     assert!(
-        page.contains("<b>uplink trace</b>") && page.contains("<b>uplink-trace</b>u<"),
+        page.contains("<th scope=\"row\">uplink trace</th>")
+            && page.contains("<b>uplink-trace</b>u<"),
         "{page}"
     );
     // without it, nothing has changed

@@ -106,9 +106,9 @@ const ADDITIONS: [Addition; 4] = [
             "    /// Mean round-trip time of each step, ms.\n    Rtt = mean(\n        \"rtt_ms\",\n        \
              Unit::Milliseconds,\n        Kind::Flow,\n        \
              lines(\"Round-trip time\", \"RTT\", \"Mean of each step, end to end.\"),\n    ),\n",
-            "    /// Age of a UE's last radio report, ms.\n    ReportAge = last(\n        \"report_age_ms\",\n        \
+            "    /// Time since a UE's last packet, ms.\n    Silence = last(\n        \"silence_ms\",\n        \
              Unit::Milliseconds,\n        Kind::Ue,\n        \
-             lines(\"Age of reports\", \"Age\", \"From a report's slot to its use.\"),\n    ),\n",
+             lines(\"Silence\", \"Silence\", \"Since the last packet.\"),\n    ),\n",
         )],
     },
 ];

@@ -38,6 +38,8 @@ pub struct Cell<P> {
     /// The queues above the RLC, where there are any.
     pub(crate) forwarder: Option<Forwarder<P>>,
     pub(crate) ues: Vec<Ue>,
+    /// Which UEs the cell serves: by itself, for of a thousand it may be a hundred, and all are looked through.
+    pub(crate) is_served: Vec<bool>,
     pub(crate) bearers: Vec<Bearer<P>>,
     pub(crate) blocks: Blocks,
     pub(crate) statuses: Statuses,
@@ -121,6 +123,7 @@ impl<P: Packet + Send> Cell<P> {
             next_slot: 0,
             wake: None,
             stats,
+            is_served: vec![true; built.len()],
             ues: built,
             bearers,
             frame,
@@ -243,13 +246,17 @@ impl<P: Packet + Send> Cell<P> {
         let slot = self.frame.containing(now);
         self.account_to(slot);
         self.take_feedback(slot);
+        // nothing waits of one that is not served
         for ue in 0..self.ues.len() {
+            if !self.is_served[ue] {
+                continue;
+            }
             self.count_capacity(ue, slot);
-        }
-        for bearer in 0..self.bearers.len() {
-            for direction in [Direction::Downlink, Direction::Uplink] {
-                let (rlc, mut cx) = self.entity(now, bearer, direction);
-                rlc.accrue(&mut cx);
+            for bearer in self.ues[ue].bearers.clone() {
+                for direction in [Direction::Downlink, Direction::Uplink] {
+                    let (rlc, mut cx) = self.entity(now, bearer, direction);
+                    rlc.accrue(&mut cx);
+                }
             }
         }
     }

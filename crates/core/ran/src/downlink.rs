@@ -360,7 +360,7 @@ impl<P: Packet + Send> Cell<P> {
     pub(crate) fn count_capacity(&mut self, ue: usize, to: SlotNumber) -> u64 {
         let state = &mut self.ues[ue];
         let channel = &mut state.channel;
-        if !state.is_served {
+        if !self.is_served[ue] {
             channel.accounted = channel.accounted.max(to);
             return 0;
         }

@@ -83,14 +83,19 @@ pub(crate) fn drain<P: Packet + Send>(queue: &mut Queue<Held<P>>, now: Instant) 
 impl<P: Packet + Send> Cell<P> {
     /// Whether the cell serves a UE.
     pub fn serves(&self, ue: UeIndex) -> bool {
-        self.ues.get(ue.0).is_some_and(|ue| ue.is_served)
+        self.is_served.get(ue.0).copied().unwrap_or(false)
     }
 
     /// The cell serves a UE from now on.
     pub fn take_in(&mut self, now: Instant, ue: UeIndex) {
         let slot = self.frame.containing(now);
-        if let Some(state) = self.ues.get_mut(ue.0).filter(|ue| !ue.is_served) {
-            state.is_served = true;
+        if let Some(is_served) = self
+            .is_served
+            .get_mut(ue.0)
+            .filter(|is_served| !**is_served)
+        {
+            *is_served = true;
+            let state = &mut self.ues[ue.0];
             state.channel.accounted = state.channel.accounted.max(slot);
             if !self.serves(UeIndex(self.downlink.last_served)) {
                 self.downlink.last_served = ue.0;
@@ -109,8 +114,8 @@ impl<P: Packet + Send> Cell<P> {
         self.take_feedback(slot);
         self.count_capacity(ue.0, slot);
         self.flush_harq(ue.0);
+        self.is_served[ue.0] = false;
         let state = &mut self.ues[ue.0];
-        state.is_served = false;
         state.grant = Grant {
             usable_from: 0,
             kept_until: None,
@@ -121,7 +126,7 @@ impl<P: Packet + Send> Cell<P> {
         self.downlink.active.remove(ue.0);
         self.uplink.forget(ue.0);
         if self.downlink.last_served == ue.0 {
-            let served = self.ues.iter().position(|ue| ue.is_served);
+            let served = self.is_served.iter().position(|is_served| *is_served);
             self.downlink.last_served = served.unwrap_or(ue.0);
         }
         let bearers = self.ues[ue.0].bearers.clone();

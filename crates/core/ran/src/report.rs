@@ -73,7 +73,7 @@ impl<P: Packet + Send> Cell<P> {
         let slot = self.frame.containing(now);
         for index in 0..self.mark.order.len() {
             let ue = self.mark.order[index];
-            if !self.ues[ue].is_served {
+            if !self.is_served[ue] {
                 continue;
             }
             report

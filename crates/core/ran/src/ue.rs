@@ -119,8 +119,6 @@ pub(crate) struct Ue {
     /// The bearer that fills the next transport block first, by direction.
     pub(crate) turn: [usize; 2],
     pub(crate) mark: ReportMark,
-    /// The cell serves it.
-    pub(crate) is_served: bool,
 }
 
 impl Ue {
@@ -162,7 +160,6 @@ impl Ue {
             average: Average::default(),
             turn: [0; 2],
             mark: ReportMark::default(),
-            is_served: true,
         }
     }
 

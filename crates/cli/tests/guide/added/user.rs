@@ -88,7 +88,7 @@ fn main() {
     );
 
     // the metric, and its line of the page's table
-    let age = metric::find("report_age_ms").expect("a metric");
-    assert_eq!((age.unit, age.is_averaged), (Unit::Milliseconds, false));
-    assert!(metric::typescript().contains("report_age_ms"));
+    let silence = metric::find("silence_ms").expect("a metric");
+    assert_eq!((silence.unit, silence.is_averaged), (Unit::Milliseconds, false));
+    assert!(metric::typescript().contains("silence_ms"));
 }

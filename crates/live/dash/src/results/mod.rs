@@ -11,7 +11,7 @@ mod sweep;
 
 use crate::DashError;
 use manifest::Folder;
-use metric::{Kind, unit};
+use metric::{Kind, Unit, unit};
 pub use samples::READER_THREAD;
 use samples::{Samples, SeriesPoints};
 use serde_json::{Map, Value, json};
@@ -363,8 +363,13 @@ fn shown(series: &SeriesPoints, from: f64, to: f64, width: usize) -> Value {
     let begin = series.times.partition_point(|t| *t < from);
     let end = series.times.partition_point(|t| *t <= to).max(begin);
     let (times, values) = (&series.times[begin..end], &series.values[begin..end]);
-    let kept = decimate::decimate(times, values, from, to, width);
-    let (t, v): (Vec<f64>, Vec<f64>) = kept.into_iter().map(|i| (times[i], values[i])).unzip();
+    let (t, v) = match unit(&series.metric) {
+        Unit::BitRate => decimate::means(times, values, from, to, width),
+        _ => {
+            let kept = decimate::decimate(times, values, from, to, width);
+            kept.into_iter().map(|i| (times[i], values[i])).unzip()
+        }
+    };
     let mut shown = Map::new();
     shown.insert("entity".into(), series.entity.as_str().into());
     let kind = Kind::of(&series.entity, &series.metric).name();
