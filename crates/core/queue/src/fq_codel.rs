@@ -200,6 +200,14 @@ impl<P: Packet> FqCoDel<P> {
         })
     }
 
+    /// CoDel of all queues tolerates so long a sojourn from now on (RFC 8289 section 4.4): for a driver that finds out
+    /// meanwhile how the link varies. Zero changes nothing.
+    pub fn set_target(&mut self, target: Duration) {
+        if !target.is_zero() {
+            self.config.codel.target = target;
+        }
+    }
+
     /// Goes on with another limit and threshold; what waits stays. Where more waits than the new limit, the next packet that
     /// comes has it kept.
     ///
@@ -392,6 +400,29 @@ mod tests {
             served.iter().filter(|&&flow| flow == 1).count() >= 2,
             "{served:?}"
         );
+    }
+
+    /// A standing queue of 50 ms, a packet a millisecond: how many are dropped in a second.
+    fn dropped_of_a_standing_queue(target: Duration) -> usize {
+        let mut fq = fq(Capacity::Unlimited);
+        fq.set_target(target);
+        let mut dropped = 0;
+        for ms in 0..1_000 {
+            let packet = TestPacket::new(1500).of_flow(1);
+            fq.enqueue(at_ms(ms), packet).unwrap();
+            if fq.occupancy().packets > 50 {
+                fq.dequeue(at_ms(ms), Bytes::MAX, &mut |_| dropped += 1);
+            }
+        }
+        dropped
+    }
+
+    #[test]
+    fn a_target_that_is_set_is_what_codel_tolerates() {
+        assert!(dropped_of_a_standing_queue(Duration::from_millis(5)) > 3);
+        assert_eq!(dropped_of_a_standing_queue(Duration::from_millis(60)), 0);
+        // zero: as before
+        assert!(dropped_of_a_standing_queue(Duration::ZERO) > 3);
     }
 
     #[test]

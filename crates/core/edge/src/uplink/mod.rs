@@ -7,6 +7,7 @@
 //!   packet -- mark  --> Marker: forward, mark, drop  <-----+        (the modem holds all that waits)
 //!          `- queue --> Holder: a fair queue of flows <----'        (the modem holds what goes soon)
 //!                          `--> passed: into the modem, in order
+//!   GrantedRate --> how long a flow's queue may stand ----^
 //! ```
 //!
 //! What is decided is what is decided at the edge of the downlink ([`crate::marker`]); here stands what a UE has to do that a
@@ -21,6 +22,7 @@
 
 mod rate;
 mod report;
+mod standing;
 #[cfg(test)]
 mod tests;
 
@@ -31,6 +33,7 @@ use crate::ConfigError;
 use crate::marker::{self, Codepoint, Counts, Fate, Holder, Left, Marker, MarkerConfig};
 use queue::{Ecn, Occupancy, Packet};
 use rapid::Unsplit;
+use standing::Standing;
 use std::net::{IpAddr, Ipv6Addr};
 use units::{BitRate, Bytes, Duration, Instant, Rng};
 
@@ -118,6 +121,7 @@ pub struct ModemStatus {
 pub struct UplinkQueue<P> {
     mode: Mode<P>,
     rate: GrantedRate,
+    standing: Standing,
     /// As of the last status.
     found: Option<BitRate>,
     ahead: Duration,
@@ -145,6 +149,7 @@ impl<P: Packet + Send> UplinkQueue<P> {
         Ok(Self {
             mode,
             rate: GrantedRate::default(),
+            standing: Standing::default(),
             found: None,
             ahead: config.ahead,
         })
@@ -198,7 +203,10 @@ impl<P: Packet + Send> UplinkQueue<P> {
         };
         match &mut self.mode {
             Mode::Mark(marker) => marker.on_report(now, UE, &unsplit),
-            Mode::Queue(holder) => holder.on_report(now, UE, &unsplit, self.ahead),
+            Mode::Queue(holder) => {
+                holder.on_report(now, UE, &unsplit, self.ahead);
+                holder.set_target(UE, self.standing.on_rate(status.at, rate));
+            }
         }
     }
 

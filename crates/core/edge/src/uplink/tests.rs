@@ -315,6 +315,52 @@ fn marks_where_packets_wait_in_the_modem() {
     assert_eq!(all, [500 - marked as u64, marked as u64, 0]);
 }
 
+/// What is dropped in two seconds of a flow of which 40 ms stand, as the radio has carried 2 MB/s and carries `then` bytes a
+/// millisecond. It is configured anew after half a second of that, where that is to be.
+fn dropped_after(then: u64, is_configured: bool) -> usize {
+    let mut above = queue(UplinkMode::Queue);
+    let mut left = Left::default();
+    let (mut sent, mut number) = (1, 0);
+    let mut dropped = 0;
+    for ms in 0..5_000_u64 {
+        let rate = if ms < 3_000 { 2_000 } else { then };
+        sent += rate;
+        if ms % 5 == 0 {
+            above.on_status(at(ms), &status(ms, sent, rate));
+        }
+        if is_configured && ms == 3_503 {
+            let rng = Streams::new(2).stream("flows");
+            let again = config(UplinkMode::Queue);
+            above.configure(at(ms), &again, rng, &mut left).unwrap();
+        }
+        while ms >= 3_000 && above.waits().bytes.get() < 40 * then {
+            number += 1;
+            let packet = Sent {
+                number,
+                flow: 1,
+                bytes: 1_000,
+                ecn: Ecn::NotEct,
+                sent_at: ms,
+            };
+            above.send(at(ms), packet, &mut left);
+        }
+        above.release(at(ms), &mut left);
+        left.passed.clear();
+        dropped += left.dropped.drain(..).len();
+    }
+    dropped
+}
+
+/// A radio that has fallen to a half lets a round trip of what it carried before stand; a steady one does not.
+#[test]
+fn what_the_fall_of_a_radio_leaves_is_not_dropped() {
+    let (steady, fallen) = (dropped_after(2_000, false), dropped_after(1_000, false));
+    assert!(steady > 10, "{steady}");
+    assert!(fallen * 3 < steady, "{fallen} of {steady}");
+    // nor does another configuration forget it
+    assert_eq!(dropped_after(1_000, true), fallen);
+}
+
 #[test]
 fn another_configuration_loses_nothing_that_waits_and_keeps_the_rate() {
     let mut above = queue(UplinkMode::Queue);

@@ -135,6 +135,13 @@ impl<P: Packet + Send> Holder<P> {
         }
     }
 
+    /// CoDel of this UE's flows tolerates so long a standing queue from now on, above zero; of one without a queue nothing changes.
+    pub fn set_target(&mut self, address: IpAddr, target: Duration) {
+        if let Some(ue) = self.ues.get_mut(&address) {
+            ue.queue.set_target(target);
+        }
+    }
+
     /// A packet comes on its way to the UE with this address.
     pub fn enqueue(&mut self, now: Instant, address: IpAddr, packet: P, left: &mut Left<P>) {
         let capacity = self.capacity;
