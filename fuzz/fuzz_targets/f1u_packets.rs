@@ -56,7 +56,7 @@ fuzz_target!(|bytes: &[u8]| {
             let _ = central.on_message(datagram.payload);
             let received = unit.on_message(datagram.payload);
             if let Ok(received) = received {
-                unit.on_rejected(received.count / 2);
+                unit.on_rejected(received.sequence / 2);
             }
             let _ = unit.status(now, Progress::default());
         }
