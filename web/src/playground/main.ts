@@ -46,7 +46,8 @@ const MAX_TRACE_BYTES = 64_000_000;
 
 startTheme();
 const root = document.getElementById("app");
-if (!root) throw new Error("the page has no #app");
+const lead = root?.querySelector(".lead");
+if (!root || !lead) throw new Error("the page has no #app with a .lead");
 
 /** A file of this folder. */
 const beside = (name: string) => new URL(name, document.baseURI).href;
@@ -108,11 +109,7 @@ fill(
   h(
     "main",
     { id: "main", tabindex: -1 },
-    h(
-      "p",
-      { class: "lead" },
-      "What a proxy or a queue that follows the radio does to your calls, pages and downloads: both are simulated here, without and with it. The simulator is in this page; nothing leaves it.",
-    ),
+    lead,
     examples(),
     h("div", { class: "playground" }, answer, form.element, results),
   ),
