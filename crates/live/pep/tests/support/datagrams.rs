@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use testing::wait_until;
 
 /// The ECN field of an IP header (RFC 3168).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,11 +175,14 @@ impl<'a> Arrivals<'a> {
                 let socket = hosts.client.enter(|| UdpSocket::bind(at));
                 sockets.push(socket.expect("bound"));
                 // what comes before the next hop's address is resolved may be dropped: here it is refused, once it is
-                let next = hosts
-                    .server
-                    .enter(|| TcpStream::connect_timeout(&at, TIMEOUT));
-                let error = next.expect_err("nothing listens");
-                assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+                // (a machine that is busy for seconds may find no answer at first)
+                wait_until("the next hop is resolved", || {
+                    let next = hosts
+                        .server
+                        .enter(|| TcpStream::connect_timeout(&at, TIMEOUT));
+                    let error = next.expect_err("nothing listens");
+                    error.kind() == ErrorKind::ConnectionRefused
+                });
             }
         }
         hosts.client.sh(&format!("nft -f - <<'END'\n{script}END"));
