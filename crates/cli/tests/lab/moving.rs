@@ -50,24 +50,35 @@ pub(crate) fn shell_with(
 }
 
 /// The status of a proxy in the lab, by its admin socket's name.
-pub(crate) fn status(socket: &str) -> String {
+fn status(socket: &str) -> String {
     let brimful = env!("CARGO_BIN_EXE_brimful");
     format!("{brimful} pep status --json --socket $BRIMFUL_LAB/{socket}")
 }
 
-pub(crate) fn curl(folder: &Path) -> String {
+/// curl's download in a lab, which is whole: the status of both proxies after it, and what the lab has reported.
+pub(crate) fn curl(folder: &Path, shell: impl FnOnce(&str) -> Command) -> ([String; 2], String) {
     let got = folder.join("got").display().to_string();
-    format!("curl -sS -m 400 --limit-rate {RATE} -o {got} http://server/file; echo $?")
+    let script = [
+        format!("curl -sS -m 400 --limit-rate {RATE} -o {got} http://server/file; echo $?"),
+        status("pep.sock"),
+        status("pep-2.sock"),
+    ];
+    let done = output(shell(&script.join("\n")));
+    let (printed, report) = (stdout(&done), stderr(&done));
+    let lines: Vec<&str> = printed.lines().collect();
+    assert_eq!(lines.first(), Some(&"0"), "{report}");
+    assert_whole(folder);
+    ([lines[1], lines[2]].map(str::to_owned), report)
 }
 
-pub(crate) fn assert_whole(folder: &Path) {
+fn assert_whole(folder: &Path) {
     let got = fs::read(folder.join("got")).expect("a file");
     assert_eq!(got.len(), FILE);
     assert!(got == pattern(0, FILE), "bytes are wrong");
 }
 
 /// Connections that a proxy has handed over, taken over and reset.
-pub(crate) fn moved(status: &str) -> [u64; 3] {
+fn moved(status: &str) -> [u64; 3] {
     let status: Value = serde_json::from_str(status).unwrap_or_else(|_| panic!("{status}"));
     let handover = &status["handover"];
     let number = |value: &Value| value.as_u64().unwrap_or_else(|| panic!("{status}"));
@@ -100,19 +111,12 @@ fn curl_gets_every_byte_over_ten_handovers_between_two_proxies() {
     for pep in ["split", "default"] {
         until_one_moved(|| {
             let folder = tempfile::tempdir().expect("a folder");
-            let script = [
-                curl(folder.path()),
-                status("pep.sock"),
-                status("pep-2.sock"),
-            ];
-            let done = output(shell(folder.path(), pep, 10, &script.join("\n")));
-            let (printed, report) = (stdout(&done), stderr(&done));
-            let lines: Vec<&str> = printed.lines().collect();
-            assert_eq!(lines[0], "0", "{report}");
-            assert_whole(folder.path());
+            let (both, report) = curl(folder.path(), |script| {
+                shell(folder.path(), pep, 10, script)
+            });
             let handovers = report.lines().filter(|line| line.contains(" left "));
             assert_eq!(handovers.count(), 10, "{report}");
-            [lines[1], lines[2]].map(str::to_owned)
+            both
         });
     }
 }

@@ -2,12 +2,13 @@
 
 use super::frames::{Frame, ecn_of, ecn_of_ip};
 use super::live::{ANY, network};
+use super::tunnel_live::attached;
 use super::tunnels::{BOTH, inner_frames, judging};
 use super::wrapped::{
     GTPU, OPTIONS, OUTER, Outer, VXLAN, assert_marked_inside, fragments, g_pdu, inner_at, packet,
     reassembled, vxlan,
 };
-use super::{CE, ECT_0, ECT_1, NEXT, full, passed, run, v4, v6};
+use super::{CE, ECT_0, ECT_1, NEXT, passed, run, v4, v6};
 use crate::Unjudged;
 use edge::marker::Verdict;
 
@@ -95,11 +96,7 @@ fn the_kernel_puts_a_marked_datagram_together_with_the_mark() {
         return;
     };
     network.edge.sh("ip link set ran0 mtu 600");
-    let marker = network.attach(&BOTH, ANY).expect("attached");
-    let orders = [(v4(7), full()), (v6(7), full())];
-    network
-        .edge
-        .enter(|| marker.set_orders(&orders).expect("set"));
+    let marker = attached(&network, &BOTH, &[v4(7), v6(7)]);
     let frame = Frame::udp(ECT_1, 1_200);
     for inner in [frame.v4(7), frame.v6(7)] {
         let inner = packet(&inner);

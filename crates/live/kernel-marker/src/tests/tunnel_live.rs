@@ -10,7 +10,7 @@ use edge::marker::Verdict;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 use std::net::{IpAddr, SocketAddrV6, UdpSocket};
 
-fn attached(network: &Network, settings: &Settings, ues: &[IpAddr]) -> Marker {
+pub(super) fn attached(network: &Network, settings: &Settings, ues: &[IpAddr]) -> Marker {
     let marker = network.attach(settings, ANY).expect("attached");
     let orders: Vec<_> = ues.iter().map(|ue| (*ue, full())).collect();
     network
