@@ -35,6 +35,16 @@ fn read_until_served(lab: &Path, bytes: u64) {
     panic!("the service has ended after {served} bytes");
 }
 
+/// Frames of the capture so far that carry a full packet.
+fn full_frames(capture: &Path) -> u64 {
+    let file = fs::read(capture).unwrap_or_default();
+    let Ok(mut file) = gtpu::pcap::Capture::new(&file) else {
+        return 0;
+    };
+    let captured = std::iter::from_fn(|| file.next_packet().ok().flatten());
+    captured.filter(|it| it.packet.len() > 1_400).count() as u64
+}
+
 /// tshark's view of each frame: the type of NR-U's frame, and what it finds fault with.
 fn judge(capture: &Path) -> Option<(usize, usize)> {
     let mut tshark = Command::new("tshark");
@@ -83,7 +93,18 @@ fn the_proxy_reads_the_radio_off_the_wire_between_two_units() {
     let central = namespace_of(&running, &networks, "10.49.0.1/24");
     let file = folder.path().join("f1.pcap");
     let path = file.display().to_string();
-    let arguments = ["tcpdump", "-i", "f1", "-U", "-w", &path, "udp port 2152"];
+    // with room for all, in KiB: on a busy machine it may read late
+    let arguments = [
+        "tcpdump",
+        "-i",
+        "f1",
+        "-U",
+        "-B",
+        "32768",
+        "-w",
+        &path,
+        "udp port 2152",
+    ];
     let mut dump = inside(&central, &arguments)
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -108,6 +129,10 @@ fn the_proxy_reads_the_radio_off_the_wire_between_two_units() {
         let accepted =
             status.map(|status: Value| status["control"]["reports"]["believed"].as_u64());
         accepted.flatten() > Some(0)
+    });
+    // what it has not read as its device goes would be lost
+    wait_until("the capture to have the file", || {
+        full_frames(&file) > SIZE / 1_500
     });
     fs::write(&done, "").expect("a mark");
     let ended = running.wait();
