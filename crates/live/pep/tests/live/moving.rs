@@ -271,7 +271,7 @@ fn what_waits_for_a_reader_moves_too() {
             for at in (0..sent).step_by(100_000) {
                 stream.write_all(&pattern(at, 100_000)).expect("no reset");
             }
-            stream.shutdown(Shutdown::Write).expect("shut");
+            stream
         })
     });
     daemons[0].wait_until("pipes are full", || {
@@ -293,6 +293,11 @@ fn what_waits_for_a_reader_moves_too() {
             got
         })
     });
+    // not before: queues may have taken all of it, and what is half-closed does not move
+    for sender in senders {
+        let stream = sender.join().expect("no reset");
+        stream.shutdown(Shutdown::Write).expect("shut");
+    }
     for receiver in receivers {
         let got = receiver.join().expect("no reset");
         assert_eq!(got.len(), 40_000_000);
@@ -300,7 +305,4 @@ fn what_waits_for_a_reader_moves_too() {
             assert_pattern(at, &got[at..at + 100_000]);
         }
     }
-    senders
-        .into_iter()
-        .for_each(|s| s.join().expect("no reset"));
 }
