@@ -71,7 +71,7 @@ pub(crate) fn curl(folder: &Path, shell: impl FnOnce(&str) -> Command) -> ([Stri
     ([lines[1], lines[2]].map(str::to_owned), report)
 }
 
-fn assert_whole(folder: &Path) {
+pub(crate) fn assert_whole(folder: &Path) {
     let got = fs::read(folder.join("got")).expect("a file");
     assert_eq!(got.len(), FILE);
     assert!(got == pattern(0, FILE), "bytes are wrong");

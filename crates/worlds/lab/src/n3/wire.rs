@@ -78,6 +78,8 @@ struct Session {
     station: StationEnd,
     /// Number of the wire to its base station.
     at: usize,
+    /// Something was sent down.
+    is_used: bool,
     /// The base station before, until the End Marker has come there, and when that was sent.
     before: Option<(StationEnd, NtpTime)>,
     /// What has come to the next one until then.
@@ -130,6 +132,7 @@ impl N3 {
                 core: CoreEnd::new(endpoints),
                 station: StationEnd::new(endpoints),
                 at: 0,
+                is_used: false,
                 before: None,
                 held: VecDeque::new(),
             });
@@ -160,8 +163,15 @@ impl N3 {
     /// the one before. Nothing if it does already.
     pub(crate) fn switch(&mut self, ue: usize, cell: usize) {
         let at = cell.min(self.wires.len() - 1);
-        if self.sessions.get(ue).is_none_or(|session| session.at == at) {
-            return;
+        match self.sessions.get_mut(ue) {
+            Some(session) if session.at == at => return,
+            Some(session) if session.is_used => {}
+            Some(session) => {
+                // its first base station
+                session.at = at;
+                return;
+            }
+            None => return,
         }
         let teid = self.tunnel(ue);
         let session = &mut self.sessions[ue];
@@ -206,6 +216,7 @@ impl N3 {
     /// The core sends a packet down in a QoS flow, numbered as its bearer, of a UE.
     pub(crate) fn send_down(&mut self, (ue, bearer): (usize, usize), packet: &Packet) {
         let sent = self.sessions.get_mut(ue).is_some_and(|session| {
+            session.is_used = true;
             let message = session.core.downlink_data(now(), qfi(bearer), &packet.data);
             let outer = encapsulated(label::ecn(&packet.data));
             message.is_some_and(|message| self.wires[session.at][0].send(&message, outer))
