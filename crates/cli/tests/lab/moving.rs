@@ -10,7 +10,7 @@ use std::process::Command;
 use testing::{pattern, wait_for, wait_until};
 
 /// Bytes of the file that is downloaded: at [`RATE`] it outlasts all handovers.
-const FILE: usize = 40_000_000;
+pub(crate) const FILE: usize = 40_000_000;
 /// Bytes a second that a download takes at most, as curl reads it.
 const RATE: &str = "3M";
 

@@ -5,7 +5,7 @@ mod marks;
 
 use crate::capture::namespace_of;
 use crate::f1u_cells::within;
-use crate::moving::{assert_whole, shell_with};
+use crate::moving::{FILE, assert_whole, shell_with};
 use crate::{Running, brimful, has_root, output, scenario, stderr};
 use capture::{Capture, Way};
 use gtpu::element::Element;
@@ -25,6 +25,12 @@ const CORE: Ipv4Addr = Ipv4Addr::new(10, 50, 0, 1);
 const SIZE: usize = 2_000_000;
 /// Both cells have N3.
 const ON_N3: [&str; 2] = ["cell.0.n3=true", "cell.1.n3=true"];
+
+/// Whether there are numbers, each one more than the one before.
+fn follow_each_other(numbers: &[u32]) -> bool {
+    let mut pairs = numbers.windows(2);
+    !numbers.is_empty() && pairs.all(|pair| pair[0] + 1 == pair[1])
+}
 
 /// A script that waits for `go`, has curl get the server's file as `got`, and waits for `done`.
 fn script(folder: &Path) -> String {
@@ -103,9 +109,7 @@ fn curl_gets_every_byte_over_n3_and_another_program_reads_the_wire() {
         assert_answers(&station);
         fs::write(folder.path().join("go"), "").expect("a mark");
         wait_until("the file", || folder.path().join("fetched").exists());
-        wait_until("the capture to have the file", || {
-            capture.full_packets() > SIZE / 1_500
-        });
+        wait_until("the capture to have the file", || capture.octets() > SIZE);
         fs::write(folder.path().join("done"), "").expect("a mark");
         let ended = running.wait();
         let printed = stderr(&ended);
@@ -125,9 +129,7 @@ fn curl_gets_every_byte_over_n3_and_another_program_reads_the_wire() {
                 .filter(|packet| packet.way == way)
                 .map(|packet| packet.sequence)
                 .collect();
-            let first = *numbers.first().expect("packets");
-            let expected: Vec<u32> = (first..).take(numbers.len()).collect();
-            assert_eq!(numbers, expected, "{way:?}");
+            assert!(follow_each_other(&numbers), "{way:?}: {numbers:?}");
         }
         assert!(packets.iter().all(|packet| packet.qfi == 1));
         assert!(
@@ -157,9 +159,16 @@ fn a_handover_ends_the_tunnel_before_and_begins_another() {
     let captures = ["n3", "n3-2"].map(|device| Capture::start(&core, device, folder.path()));
     fs::write(folder.path().join("go"), "").expect("a mark");
     wait_until("the file", || folder.path().join("fetched").exists());
-    wait_until("the file, and an End Marker on each wire", || {
-        let full: usize = captures.iter().map(Capture::full_packets).sum();
-        full > 40_000_000 / 1_500 && captures.iter().all(|it| !it.end_markers().is_empty())
+    // what tcpdump has not read as its device goes would be lost
+    wait_until("an End Marker on each wire, and each number once", || {
+        let octets: usize = captures.iter().map(Capture::octets).sum();
+        octets > FILE && captures.iter().all(|it| !it.end_markers().is_empty()) && {
+            let all = captures.iter().flat_map(Capture::packets);
+            let down = all.filter(|packet| packet.way == Way::Down);
+            let mut numbers: Vec<u32> = down.map(|packet| packet.sequence).collect();
+            numbers.sort_unstable();
+            follow_each_other(&numbers)
+        }
     });
     fs::write(folder.path().join("done"), "").expect("a mark");
     let ended = running.wait();
@@ -174,7 +183,7 @@ fn a_handover_ends_the_tunnel_before_and_begins_another() {
     assert!(printed.contains("N3 (n3, n3-2): "), "{printed}");
     assert_whole(folder.path());
     let mut teids = BTreeSet::new();
-    let (mut numbers, mut up) = (Vec::new(), BTreeSet::new());
+    let mut up = BTreeSet::new();
     for capture in &captures {
         let mut ended = BTreeSet::new();
         for (message, packet) in capture.messages() {
@@ -184,7 +193,6 @@ fn a_handover_ends_the_tunnel_before_and_begins_another() {
                 }
                 (_, packet) if packet.way == Way::Down => {
                     assert!(!ended.contains(&packet.teid), "behind its End Marker");
-                    numbers.push(packet.sequence);
                     teids.insert((capture.device.clone(), packet.teid));
                 }
                 (_, packet) => {
@@ -194,10 +202,6 @@ fn a_handover_ends_the_tunnel_before_and_begins_another() {
         }
         capture.judge(name);
     }
-    numbers.sort_unstable();
-    let first = *numbers.first().expect("packets");
-    let expected: Vec<u32> = (first..).take(numbers.len()).collect();
-    assert_eq!(numbers, expected, "each number passed once, on one wire");
     let distinct: BTreeSet<u32> = teids.iter().map(|(_, teid)| *teid).collect();
     assert_eq!(distinct.len(), teids.len(), "no tunnel is on two wires");
     assert!(distinct.len() > 2, "{teids:?}");

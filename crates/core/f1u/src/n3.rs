@@ -32,7 +32,7 @@ use units::Duration;
 pub const MEASUREMENT_PERIOD: Duration = Duration::from_secs(1);
 
 /// NTP's seconds at the beginning of 1970 (RFC 5905 6).
-const UNIX_EPOCH: u64 = 2_208_988_800;
+const SECONDS_UNTIL_1970: u64 = 2_208_988_800;
 const NANOS: u128 = 1_000_000_000;
 
 /// A time of NTP's 64 bits (RFC 5905 6): seconds since 1900 modulo 2^32, and fractions of a second. An end that compares two has both
@@ -44,7 +44,7 @@ impl NtpTime {
     /// So long after the beginning of 1970.
     pub const fn from_unix(since_1970: Duration) -> Self {
         let fractions = ((since_1970.as_nanos() as u128) << 32) / NANOS;
-        Self((fractions as u64).wrapping_add(UNIX_EPOCH << 32))
+        Self((fractions as u64).wrapping_add(SECONDS_UNTIL_1970 << 32))
     }
 
     /// How long after another it is; zero if it is not after it.

@@ -127,6 +127,19 @@ fn hash<'a>(bytes: impl Iterator<Item = &'a u8>) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::ones_sum;
+    use crate::packet::tests::segment;
+    use proptest::prelude::*;
+
+    /// A UDP datagram over IPv6 with this traffic class.
+    fn ipv6(class: u8, ports: [u8; 4]) -> Vec<u8> {
+        let mut data = vec![0x60 | class >> 4, class << 4, 0, 0, 0, 12, UDP, 64];
+        data.extend([0xfd; 16]);
+        data.extend([0xfe; 16]);
+        data.extend(ports);
+        data.extend([0, 12, 0, 0, 1, 2, 3, 4]);
+        data
+    }
 
     #[test]
     fn fields_lead_back() {
@@ -143,19 +156,6 @@ mod tests {
                 assert_eq!(other, ipv6(bits(ecn), [0; 4]));
             }
         }
-    }
-    use crate::packet::ones_sum;
-    use crate::packet::tests::segment;
-    use proptest::prelude::*;
-
-    /// A UDP datagram over IPv6 with this traffic class.
-    fn ipv6(class: u8, ports: [u8; 4]) -> Vec<u8> {
-        let mut data = vec![0x60 | class >> 4, class << 4, 0, 0, 0, 12, UDP, 64];
-        data.extend([0xfd; 16]);
-        data.extend([0xfe; 16]);
-        data.extend(ports);
-        data.extend([0, 12, 0, 0, 1, 2, 3, 4]);
-        data
     }
 
     #[test]

@@ -74,12 +74,11 @@ impl Capture {
         self.tcpdump.wait().expect("it ends with its device");
     }
 
-    /// Full packets so far, and all that there are of a user.
-    pub fn full_packets(&self) -> usize {
-        self.each(|datagram, _| datagram.payload_length > 1_400)
+    /// Octets in GTP-U so far.
+    pub fn octets(&self) -> usize {
+        self.each(|datagram, _| datagram.payload_length)
             .into_iter()
-            .filter(|is_full| *is_full)
-            .count()
+            .sum()
     }
 
     /// End Markers so far, by their tunnels.

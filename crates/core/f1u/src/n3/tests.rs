@@ -188,7 +188,8 @@ proptest! {
     fn any_bytes_are_handled(bytes in prop::collection::vec(any::<u8>(), 0..80), is_ours: bool) {
         let mut bytes = bytes;
         if is_ours && bytes.len() > 12 {
-            bytes[..8].copy_from_slice(&[0x34, 255, 0, (bytes.len() - 8) as u8, 0, 0, 0, 7]);
+            let length = (bytes.len() - 8) as u8;
+            bytes[..8].copy_from_slice(&[0x34, 255, 0, length, 0, 0, 0, 7]);
             bytes[11] = PDU_SESSION_CONTAINER;
         }
         let (core, mut station) = ends();

@@ -1,6 +1,7 @@
 //! Both ends of N3: packets into messages and back, and what core and base stations answer beside them.
 
 use super::hosts::Core;
+use crate::clock::monotonic;
 use crate::gtp::{Arrived, MAX_MESSAGE, Port, rebuilt};
 use crate::packet::Packet;
 use crate::split::Units;
@@ -11,7 +12,6 @@ use multipath::ecn::{decapsulated, encapsulated};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::net::{SocketAddrV4, UdpSocket};
-use std::time::{SystemTime, UNIX_EPOCH};
 use units::{Duration, Ecn};
 
 /// Endpoint identifiers at the core begin here, and at the base stations with 1.
@@ -382,9 +382,7 @@ fn unwrapped(data: &[u8], arrived: &Arrived, ue: usize, counts: &mut Counts) -> 
     Some(packet)
 }
 
-/// By the machine's clock, which both ends have.
+/// By the clock that both ends have: the machine's since its start, as it is never set.
 fn now() -> NtpTime {
-    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
-    let nanos = since_1970.map_or(0, |since| since.as_nanos() as u64);
-    NtpTime::from_unix(Duration::from_nanos(nanos))
+    NtpTime::from_unix(Duration::from_nanos(monotonic()))
 }
