@@ -66,7 +66,7 @@ fn marks_of_a_proxy_on_n3_are_inside_and_outside_and_arrive() {
     wait_until("marks at the user", || {
         counter(&ue, "IpExt:", "InCEPkts") > 0
     });
-    wait_until("the server to be told of them", || {
+    wait_until("them in acknowledgements", || {
         counter(&server, "TcpExt:", "TCPDeliveredCE") > 0
     });
     let marked = wait_for("the proxy's count", || {
