@@ -7,7 +7,7 @@
 //!   packet -- mark  --> Marker: forward, mark, drop  <-----+        (the modem holds all that waits)
 //!          `- queue --> Holder: a fair queue of flows <----'        (the modem holds what goes soon)
 //!                          `--> passed: into the modem, in order
-//!   GrantedRate --> how long a flow's queue may stand ----^
+//!   GrantedRate --> how long a flow's queue may stand ----^      (CoDel's target, and the threshold for ECT(1))
 //! ```
 //!
 //! What is decided is what is decided at the edge of the downlink ([`crate::marker`]); here stands what a UE has to do that a
@@ -205,7 +205,9 @@ impl<P: Packet + Send> UplinkQueue<P> {
             Mode::Mark(marker) => marker.on_report(now, UE, &unsplit),
             Mode::Queue(holder) => {
                 holder.on_report(now, UE, &unsplit, self.ahead);
-                holder.set_target(UE, self.standing.on_rate(status.at, rate));
+                let target = self.standing.on_rate(status.at, rate);
+                holder.set_target(UE, target);
+                holder.raise_l4s_threshold(UE, target.saturating_sub(standing::TARGET));
             }
         }
     }

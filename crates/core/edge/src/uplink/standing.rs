@@ -4,11 +4,15 @@
 //!   F += time / (time + 100 ms) (R - F)       what the radio carries
 //!   H += time / (time + 5 s) (F - H),  H >= F  what it carried in the seconds before
 //!   target = 5 ms + (H / F - 1) 100 ms,       at most 500 ms
+//!   ECT(1) is marked from 8 ms + target - 5 ms on
 //! ```
 //! R is [`super::GrantedRate`]. A sender that fills a radio of the rate H over a round trip T has H T under way. As the radio
 //! falls to F, (H - F) T of that stands in the queue, for (H / F - 1) T. To drop for it has the sender halve what the radio
 //! may carry again in a second, and grow for many round trips. So this much is no standing queue yet, with the T that
 //! CoDel has for its interval (RFC 8289 section 4.3); as H follows F, what stays is one. On a steady radio it is RFC 8289's 5 ms.
+//!
+//! ECT(1) is marked from a threshold on that is above the configured one by what the target is above 5 ms: a scalable sender
+//! that is marked for what the fall has left reduces by it, too, and grows by a segment in a round trip.
 //!
 //! Flows wait apart from each other: what stands of one is a delay of its packets alone.
 //!
@@ -24,7 +28,7 @@ const NOW: f64 = 0.1;
 /// Forgetting time of H, seconds.
 const BEFORE: f64 = 5.0;
 /// What stands over a steady radio: RFC 8289 section 4.4.
-const TARGET: Duration = Duration::from_millis(5);
+pub(super) const TARGET: Duration = Duration::from_millis(5);
 /// T: RFC 8289 section 4.3.
 const ROUND_TRIP: Duration = Duration::from_millis(100);
 /// What stands over a radio that carries almost nothing.
@@ -63,6 +67,7 @@ impl Standing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     /// Statuses every 5 ms of rates in Mbit/s, each for so many of them; the target after each group, ms.
     fn targets(groups: &[(u64, u64)]) -> Vec<f64> {
@@ -118,6 +123,18 @@ mod tests {
         let older = at - Duration::from_secs(1);
         for rate in [0, 1, 1_000] {
             assert_eq!(standing.on_rate(older, BitRate::from_mbps(rate)), target);
+        }
+    }
+
+    proptest! {
+        /// Whatever a modem reports: a sender that is fast and slow by turns makes its flow stand for no longer.
+        #[test]
+        fn the_target_is_bounded(statuses in proptest::collection::vec((0u64..100_000_000_000, any::<u64>()), 1..200)) {
+            let mut standing = Standing::default();
+            for (at, bps) in statuses {
+                let target = standing.on_rate(Instant::from_nanos(at), BitRate::from_bps(bps));
+                prop_assert!((TARGET..=MAX_TARGET).contains(&target), "{}", target);
+            }
         }
     }
 

@@ -315,13 +315,13 @@ fn marks_where_packets_wait_in_the_modem() {
     assert_eq!(all, [500 - marked as u64, marked as u64, 0]);
 }
 
-/// What is dropped in two seconds of a flow of which 40 ms stand, as the radio has carried 2 MB/s and carries `then` bytes a
-/// millisecond. It is configured anew after half a second of that, where that is to be.
-fn dropped_after(then: u64, is_configured: bool) -> usize {
+/// What is dropped or marked in two seconds of a flow of which 40 ms stand, as the radio has carried 2 MB/s and carries `then`
+/// bytes a millisecond. It is configured anew after half a second of that, where that is to be.
+fn signalled_after(then: u64, ecn: Ecn, is_configured: bool) -> usize {
     let mut above = queue(UplinkMode::Queue);
     let mut left = Left::default();
     let (mut sent, mut number) = (1, 0);
-    let mut dropped = 0;
+    let mut signalled = 0;
     for ms in 0..5_000_u64 {
         let rate = if ms < 3_000 { 2_000 } else { then };
         sent += rate;
@@ -339,26 +339,40 @@ fn dropped_after(then: u64, is_configured: bool) -> usize {
                 number,
                 flow: 1,
                 bytes: 1_000,
-                ecn: Ecn::NotEct,
+                ecn,
                 sent_at: ms,
             };
             above.send(at(ms), packet, &mut left);
         }
         above.release(at(ms), &mut left);
-        left.passed.clear();
-        dropped += left.dropped.drain(..).len();
+        let passed = left.passed.drain(..);
+        signalled += passed.filter(|it| it.ecn == Ecn::Ce).count();
+        signalled += left.dropped.drain(..).len();
     }
-    dropped
+    signalled
 }
 
 /// A radio that has fallen to a half lets a round trip of what it carried before stand; a steady one does not.
 #[test]
 fn what_the_fall_of_a_radio_leaves_is_not_dropped() {
-    let (steady, fallen) = (dropped_after(2_000, false), dropped_after(1_000, false));
+    let after = |then, is_configured| signalled_after(then, Ecn::NotEct, is_configured);
+    let (steady, fallen) = (after(2_000, false), after(1_000, false));
     assert!(steady > 10, "{steady}");
     assert!(fallen * 3 < steady, "{fallen} of {steady}");
     // nor does another configuration forget it
-    assert_eq!(dropped_after(1_000, true), fallen);
+    assert_eq!(after(1_000, true), fallen);
+}
+
+/// The threshold for ECT(1) follows the radio, too: over a steady one all that waits for 40 ms is marked.
+#[test]
+fn what_the_fall_of_a_radio_leaves_is_not_marked() {
+    let after = |then, is_configured| signalled_after(then, Ecn::Ect1, is_configured);
+    let (steady, fallen) = (after(2_000, false), after(1_000, false));
+    assert!(steady > 3_000, "{steady}");
+    assert!(fallen * 20 < steady, "{fallen} of {steady}");
+    // another configuration has the configured threshold until the next status
+    let configured = after(1_000, true);
+    assert!(configured < fallen + 10, "{configured}, {fallen}");
 }
 
 #[test]

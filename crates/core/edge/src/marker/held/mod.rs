@@ -142,6 +142,16 @@ impl<P: Packet + Send> Holder<P> {
         }
     }
 
+    /// ECT(1) of this UE is marked that has waited so much longer than `ramp_from` from now on, until the holder is configured
+    /// anew; of one without a queue nothing changes.
+    pub fn raise_l4s_threshold(&mut self, address: IpAddr, more: Duration) {
+        if let Some(ue) = self.ues.get_mut(&address) {
+            let threshold = self.config.ramp_from + more;
+            // with a capacity that cannot be it would not be there
+            let _ = ue.queue.configure(self.capacity, Some(threshold));
+        }
+    }
+
     /// A packet comes on its way to the UE with this address.
     pub fn enqueue(&mut self, now: Instant, address: IpAddr, packet: P, left: &mut Left<P>) {
         let capacity = self.capacity;
