@@ -29,6 +29,18 @@ describe("figures", () => {
     expect(colours).toEqual([1, 1]);
   });
 
+  it("draw one-way delays beside round trips, in figures of their own, and none of a result without", () => {
+    const older = { label: "", series: [series("bulk", "rtt_ms")] };
+    const now = { label: "", series: [...older.series, series("voip", "owd_ms")] };
+    const titles = (set: typeof now) =>
+      figures([set], { entities: new Map() }).map((figure) => [figure.title, figure.y.unit]);
+    expect(titles(older)).toEqual([["Round-trip time", "ms"]]);
+    expect(titles(now)).toEqual([
+      ["Round-trip time", "ms"],
+      ["One-way delay", "ms"],
+    ]);
+  });
+
   it("draw what was received instead of goodput, where all results have it", () => {
     const old = {
       label: "old",

@@ -14,9 +14,13 @@ const MAX_LINES = 4;
 /** Requests at a time. */
 const AT_ONCE = 2;
 
-const METRICS = ["rtt_ms", "received_bps", "goodput_bps"];
+const METRICS = ["rtt_ms", "owd_ms", "received_bps", "goodput_bps"];
+const DELAYS = new Map([
+  ["rtt_ms", "RTT"],
+  ["owd_ms", "One-way delay"],
+]);
 
-/** Round trips over time of a point's flows, or of one flow in several points; else what was received. */
+/** Delays over time of a point's flows, or of one flow in several points; else what was received. */
 export function small(
   answers: readonly api.SeriesAnswer[],
   labels: readonly string[],
@@ -34,8 +38,8 @@ export function small(
         const found = of(answer).find((s) => s.entity === first.entity);
         return found ? [{ name: labels[i] ?? "", x: found.t, y: found.v }] : [];
       });
-  const [what, unit] =
-    metric === "rtt_ms" ? (["RTT", "ms"] as const) : (["Received", "bps"] as const);
+  const delay = DELAYS.get(metric);
+  const [what, unit] = delay ? ([delay, "ms"] as const) : (["Received", "bps"] as const);
   const from = Math.min(...answers.map((a) => a.from));
   const to = Math.max(...answers.map((a) => a.to));
   return {
