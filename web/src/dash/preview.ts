@@ -32,8 +32,15 @@ export function small(
   const of = (answer: api.SeriesAnswer) =>
     answer.series.filter((s) => s.metric === metric && s.kind === "flow" && s.t.length > 1);
   const isOne = answers.length <= 1;
+  // flows in the order that they have in all figures
+  const order = [...new Set(all.map((s) => s.entity))];
+  const inOrder = (a: api.SeriesData, b: api.SeriesData) =>
+    order.indexOf(a.entity) - order.indexOf(b.entity);
   const lines = isOne
-    ? answers.flatMap(of).map((s) => ({ name: s.entity, x: s.t, y: s.v }))
+    ? answers
+        .flatMap(of)
+        .sort(inOrder)
+        .map((s) => ({ name: s.entity, x: s.t, y: s.v }))
     : answers.flatMap((answer, i): SmallLine[] => {
         const found = of(answer).find((s) => s.entity === first.entity);
         return found ? [{ name: labels[i] ?? "", x: found.t, y: found.v }] : [];

@@ -249,6 +249,8 @@ fn drawn(spec: &Spec, runs: &[(&str, &RunResult)]) -> (Vec<Drawn>, usize) {
     if let Some(beside) = spec.beside {
         all.extend(of(beside.metric, beside.suffix, others));
     }
+    // flows in the order that they have in all figures
+    all.sort_by_key(|drawn| drawn.colour);
     (all, found)
 }
 
@@ -329,11 +331,11 @@ fn panel_lines(
         };
         Line::new((name, 0), Stroke::Area, points(s), buckets)
     });
-    let lines = run.series.iter().filter_map(|s| {
-        let is_it = |of: &&Drawn| of.metric == s.metric && of.entity == s.entity;
-        let found = drawn.iter().find(is_it)?;
-        let name = (found.name.clone(), found.colour);
-        Some(Line::new(name, stroke, points(s), buckets))
+    let lines = drawn.iter().filter_map(|of| {
+        let is_it = |s: &&Series| s.metric == of.metric && s.entity == of.entity;
+        let found = run.series.iter().find(is_it)?;
+        let name = (of.name.clone(), of.colour);
+        Some(Line::new(name, stroke, points(found), buckets))
     });
     bounds.chain(lines).collect()
 }
