@@ -56,6 +56,8 @@ interface AxeResult {
 export async function accessible(page: Page): Promise<void> {
   // the page's own policy forbids scripts in it: this goes by the debugger
   await page.evaluate(AXE);
+  // further down a bar that stays in view may lie over what can be pressed
+  await page.evaluate(() => scrollTo({ top: 0, behavior: "instant" }));
   const result = (await page.evaluate(
     "axe.run({ rules: { 'target-size': { enabled: true } } })",
   )) as AxeResult;
