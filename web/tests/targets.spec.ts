@@ -35,7 +35,10 @@ test("the dashboard's targets are large", async ({ page }) => {
       await page.goto(`${dash.url}${where}`);
       await page.reload();
       await expect(page.locator("main h2").first()).toBeVisible();
-      await expect(page.locator("main svg, main canvas").first()).toBeVisible();
+      // what is further down is drawn once it can be seen
+      const first = page.locator("main section.figure, main .card").first();
+      await first.scrollIntoViewIfNeeded();
+      await expect(first.locator("svg, canvas").first()).toBeVisible();
       await checked(page);
     }
     await leave(page);
