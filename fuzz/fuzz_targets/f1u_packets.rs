@@ -1,8 +1,9 @@
 //! A capture file through a monitor of F1-U and N3: nothing panics, each report is one that a base station can make, with
 //! no more in queues than was sent, and no more tunnels are mapped to UEs than may be. What is in its packets through both ends of a
-//! bearer: nothing panics there either.
+//! bearer, and of a session on N3: nothing panics there either.
 #![no_main]
 
+use f1u::n3::{CoreEnd, NtpTime, SessionEndpoints, StationEnd, echo_response};
 use f1u::{CentralEnd, Config, Endpoints, Monitor, Progress, SnLength, UnitEnd};
 use libfuzzer_sys::fuzz_target;
 use rnis::adapters::CellProfile;
@@ -45,6 +46,12 @@ fuzz_target!(|bytes: &[u8]| {
     };
     let central = CentralEnd::new(endpoints);
     let mut unit = UnitEnd::new(endpoints, Bytes::new(100_000));
+    let session = SessionEndpoints {
+        downlink: u32::from(first),
+        uplink: u32::from(first),
+    };
+    let core = CoreEnd::new(session);
+    let mut station = StationEnd::new(session);
     let Ok(mut capture) = gtpu::pcap::Capture::new(file) else {
         return;
     };
@@ -59,6 +66,14 @@ fuzz_target!(|bytes: &[u8]| {
                 unit.on_rejected(received.sequence / 2);
             }
             let _ = unit.status(now, Progress::default());
+            let time = NtpTime::from_unix(now.since_start());
+            if let Ok(came) = station.on_message(time, datagram.payload) {
+                let _ = station.uplink_data(time, came.qfi, came.packet);
+            }
+            let _ = core.on_message(time, datagram.payload);
+            if let Ok((message, _)) = gtpu::Message::read(datagram.payload) {
+                let _ = echo_response(&message);
+            }
         }
         let report = CheckedReport::new(monitor.report(now)).expect("possible");
         // a packet may be captured as its beginning: it counts 64 kB at most

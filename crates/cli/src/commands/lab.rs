@@ -117,7 +117,7 @@ fn shell(arguments: &ShellArgs) -> Result<(), Failure> {
     };
     let visited = lab::shell(&experiment, experiment.seed, &options, &visit).map_err(failed)?;
     if !arguments.quiet {
-        complain(&story(&experiment, &visited.result));
+        complain(&story(&experiment, &visited.result, &fitted.notes));
     }
     match exit_code(visited.status) {
         0 => Ok(()),
@@ -213,8 +213,8 @@ fn failure(error: &lab::Error, experiment: &Experiment) -> Failure {
     }
 }
 
-/// What the cell saw, in a few lines.
-fn story(experiment: &Experiment, result: &RunResult) -> String {
+/// What the cell saw, in a few lines, with the notes that have not been printed.
+fn story(experiment: &Experiment, result: &RunResult, printed: &[String]) -> String {
     let summary = Summary::of(experiment, "lab", core::slice::from_ref(result), VERSION);
     let mut text = format!(
         "{}: {:.1} s over {:.1} Mbit/s, {:.0} % used",
@@ -264,6 +264,10 @@ fn story(experiment: &Experiment, result: &RunResult) -> String {
         );
     }
     if let Some(time) = &result.real_time {
+        let notes = time.notes.iter().filter(|note| !printed.contains(note));
+        for note in notes {
+            let _ = write!(text, "\n  {note}");
+        }
         let _ = write!(
             text,
             "\n  slots late by {:.2} ms at the median, {:.2} ms at the 99th percentile",

@@ -64,7 +64,7 @@ secret-sha256 = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25
 const IN_TWO_PARTS: [&str; 2] = ["cell.0.f1-u=true", "cell.1.f1-u=true"];
 
 /// Runs something in a network.
-fn within<T: Send>(network: &OwnedFd, run: impl FnOnce() -> T + Send) -> T {
+pub(crate) fn within<T: Send>(network: &OwnedFd, run: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let inside = scope.spawn(|| {
             move_into_link_name_space(network.as_fd(), Some(LinkNameSpaceType::Network))

@@ -10,6 +10,7 @@ mod judges;
 mod judges_browsers;
 mod meld;
 mod moving;
+mod n3;
 mod queues;
 mod record_path;
 mod reports;

@@ -10,7 +10,7 @@ use std::process::Command;
 use testing::{pattern, wait_for, wait_until};
 
 /// Bytes of the file that is downloaded: at [`RATE`] it outlasts all handovers.
-const FILE: usize = 40_000_000;
+pub(crate) const FILE: usize = 40_000_000;
 /// Bytes a second that a download takes at most, as curl reads it.
 const RATE: &str = "3M";
 
@@ -71,7 +71,7 @@ pub(crate) fn curl(folder: &Path, shell: impl FnOnce(&str) -> Command) -> ([Stri
     ([lines[1], lines[2]].map(str::to_owned), report)
 }
 
-fn assert_whole(folder: &Path) {
+pub(crate) fn assert_whole(folder: &Path) {
     let got = fs::read(folder.join("got")).expect("a file");
     assert_eq!(got.len(), FILE);
     assert!(got == pattern(0, FILE), "bytes are wrong");

@@ -27,12 +27,12 @@ pub const STATUS_PERIOD: Duration = Duration::from_millis(10);
 const QFI: u8 = 1;
 /// Octets of SDAP's header.
 const SDAP_HEADER: usize = 1;
-/// NR-U's sequence numbers.
-const SEQUENCES: u32 = 1 << 24;
+/// NR-U's sequence numbers, and those of a QoS flow on N3.
+pub(crate) const SEQUENCES: u32 = 1 << 24;
 /// Ranges of lost PDUs in a status, at most (TS 38.425 5.5.2.2).
 const MAX_RANGES: usize = 255;
 /// A step of NR-U's number that is larger is no loss, but another beginning.
-const MAX_LOST: u32 = SEQUENCES / 2;
+pub(crate) const MAX_LOST: u32 = SEQUENCES / 2;
 
 /// The tunnels of a bearer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -168,13 +168,7 @@ impl CentralEnd {
 
     /// The message that ends the tunnel downwards.
     pub fn end_marker(&self) -> Option<Vec<u8>> {
-        let header = Header {
-            kind: MessageKind::EndMarker,
-            ..Header::g_pdu(self.endpoints.downlink, &[])
-        };
-        let mut out = Vec::new();
-        write(&header, &[], &mut out).ok()?;
-        Some(out)
+        end_marker(self.endpoints.downlink)
     }
 }
 
@@ -403,8 +397,19 @@ fn packet<'a>(message: &Message<'a>, length: SnLength) -> Result<(u32, &'a [u8])
     Ok((sn, packet.ok_or(EndError::Empty)?))
 }
 
+/// The message that ends a tunnel.
+pub(crate) fn end_marker(teid: u32) -> Option<Vec<u8>> {
+    let header = Header {
+        kind: MessageKind::EndMarker,
+        ..Header::g_pdu(teid, &[])
+    };
+    let mut out = Vec::new();
+    write(&header, &[], &mut out).ok()?;
+    Some(out)
+}
+
 /// A user's message for a tunnel.
-fn read(bytes: &[u8], teid: u32) -> Result<Message<'_>, EndError> {
+pub(crate) fn read(bytes: &[u8], teid: u32) -> Result<Message<'_>, EndError> {
     let (message, _) = Message::read(bytes)?;
     match message.kind {
         MessageKind::GPdu if message.teid == teid => Ok(message),

@@ -13,7 +13,7 @@
 //! `core_side` whose a bearer is.
 //!
 //! [`CentralEnd`] and [`UnitEnd`] are the other side: the ends of a bearer, which number packets and report deliveries, for tests and labs;
-//! [`EmulatedBearer`] is both, without a wire between them.
+//! [`EmulatedBearer`] is both, without a wire between them. [`n3`] has the ends of a PDU session above, between core and base station.
 //!
 //! What this crate is *not*: it captures nothing, has no clock and no socket, sends nothing, and deciphers nothing.
 #![forbid(unsafe_code)]
@@ -22,6 +22,7 @@ mod bearer;
 mod core_side;
 mod ends;
 mod monitor;
+pub mod n3;
 mod owner;
 mod pairing;
 mod predict;

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::fit::{Fitted, fit};
 use crate::namespace::Namespace;
 use crate::topology::RouteOptions;
-use crate::{cdbe, pep, split, traffic, tunnel, uplink};
+use crate::{cdbe, n3, pep, split, traffic, tunnel, uplink};
 use recovery::Validation;
 use scenario::{Carrier, EcnSpec, Experiment, Transport, TunnelSpec};
 use std::num::NonZeroU32;
@@ -36,6 +36,7 @@ pub(crate) fn check_network(experiment: &Experiment) -> Result<String, Error> {
     network::path_delay(&experiment.path, network::first_rtt(experiment))?;
     pep::check(&experiment.pep, &experiment.access)?;
     split::check(experiment)?;
+    n3::check(experiment)?;
     uplink::check(experiment)?;
     let available = Namespace::create()?.get("net/ipv4/tcp_available_congestion_control")?;
     tunnel::check(experiment, &available)?;

@@ -40,7 +40,8 @@ impl Clock {
     }
 }
 
-fn monotonic() -> u64 {
+/// Nanoseconds of `CLOCK_MONOTONIC`.
+pub(crate) fn monotonic() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     (now.tv_sec * SECOND + now.tv_nsec).cast_unsigned()
 }

@@ -40,7 +40,12 @@ pub(crate) fn ecn(data: &[u8]) -> Ecn {
         Some(Version::V6) => data[1] >> IPV6_SHIFT,
         None => 0,
     };
-    match bits & 0b11 {
+    ecn_of(bits)
+}
+
+/// The ECN field in the lowest bits of an octet.
+pub(crate) fn ecn_of(octet: u8) -> Ecn {
+    match octet & 0b11 {
         0b00 => Ecn::NotEct,
         0b01 => Ecn::Ect1,
         0b10 => Ecn::Ect0,
@@ -48,20 +53,37 @@ pub(crate) fn ecn(data: &[u8]) -> Ecn {
     }
 }
 
+/// As it stands there.
+pub(crate) fn bits(ecn: Ecn) -> u8 {
+    match ecn {
+        Ecn::NotEct => 0b00,
+        Ecn::Ect1 => 0b01,
+        Ecn::Ect0 => 0b10,
+        Ecn::Ce => 0b11,
+    }
+}
+
 /// Sets congestion experienced in a packet that is ECN-capable; leaves others as they are.
 pub(crate) fn mark(data: &mut [u8]) {
-    if ecn(data) == Ecn::NotEct {
-        return;
+    if ecn(data) != Ecn::NotEct {
+        set_ecn(data, Ecn::Ce);
     }
+}
+
+/// Sets the ECN field; leaves what is no IP packet as it is.
+pub(crate) fn set_ecn(data: &mut [u8], ecn: Ecn) {
+    let bits = bits(ecn);
     match version(data) {
         Some(Version::V4) => {
             let before = u16::from_be_bytes([data[0], data[1]]);
-            data[1] |= 0b11;
+            data[1] = data[1] & !0b11 | bits;
             let after = u16::from_be_bytes([data[0], data[1]]);
             let sum = u16::from_be_bytes([data[10], data[11]]);
             data[10..12].copy_from_slice(&updated_sum(sum, before, after).to_be_bytes());
         }
-        Some(Version::V6) => data[1] |= 0b11 << IPV6_SHIFT,
+        Some(Version::V6) => {
+            data[1] = data[1] & !(0b11 << IPV6_SHIFT) | bits << IPV6_SHIFT;
+        }
         None => {}
     }
 }
@@ -117,6 +139,23 @@ mod tests {
         data.extend(ports);
         data.extend([0, 12, 0, 0, 1, 2, 3, 4]);
         data
+    }
+
+    #[test]
+    fn fields_lead_back() {
+        for ecn in [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce] {
+            assert_eq!(ecn_of(bits(ecn) | 0xfc), ecn);
+            let mut packet = segment(1, 0x10, b"x");
+            for before in 0..4 {
+                set_ecn(&mut packet, ecn_of(before));
+                set_ecn(&mut packet, ecn);
+                assert_eq!(super::ecn(&packet), ecn);
+                assert_eq!(ones_sum(&packet[..20], 0), 0xffff);
+                let mut other = ipv6(before, [0; 4]);
+                set_ecn(&mut other, ecn);
+                assert_eq!(other, ipv6(bits(ecn), [0; 4]));
+            }
+        }
     }
 
     #[test]

@@ -8,7 +8,8 @@
 //!              measure: what the packets show       reports: radio reports on a Unix socket
 //! ```
 //!
-//! A base station may be in two parts with F1-U between them on a wire (`split`), off which the radio is read.
+//! A base station may be in two parts with F1-U between them on a wire (`split`), off which the radio is read. Between it and the
+//! core may be N3 on a wire (`n3`), on which packets can be marked.
 //!
 //! Of several cells there is an edge at each site, between which split connections move.
 //!
@@ -26,9 +27,11 @@ mod cleanup;
 mod clock;
 mod error;
 mod fit;
+mod gtp;
 mod label;
 mod measure;
 mod meld;
+mod n3;
 mod names;
 mod namespace;
 mod note;

@@ -67,6 +67,24 @@ pub(crate) fn unit_address(cell: usize) -> Ipv4Addr {
     Ipv4Addr::new(10, 49, cell as u8, 2)
 }
 
+/// The wire of N3 to a base station, at the core. At the other end all are named as the first.
+pub(crate) fn n3_device(station: usize) -> String {
+    match station {
+        0 => "n3".to_owned(),
+        station => format!("n3-{}", station + 1),
+    }
+}
+
+/// The core's address on it.
+pub(crate) fn upf_address(station: usize) -> Ipv4Addr {
+    Ipv4Addr::new(10, 50, station as u8, 1)
+}
+
+/// The base station's.
+pub(crate) fn station_address(station: usize) -> Ipv4Addr {
+    Ipv4Addr::new(10, 50, station as u8, 2)
+}
+
 /// A tunnel's path at the edge and at the gateway.
 pub(crate) fn path_device(path: usize) -> String {
     format!("path{path}")

@@ -4,7 +4,7 @@
 use crate::Error;
 use crate::child::Daemon;
 use crate::cleanup::Folder;
-use crate::names::{RAN_DEVICE, UE_PREFIX, WAN_DEVICE};
+use crate::names::{UE_PREFIX, WAN_DEVICE};
 use crate::namespace::Namespace;
 use crate::radio::hook;
 use crate::sites::Sites;
@@ -19,23 +19,25 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// A file of a site's proxy in the lab's folder: `pep.sock`, at the second site `pep-2.sock`.
-fn file(site: usize, ending: &str) -> String {
-    match site {
+/// A file of a proxy in the lab's folder: `pep.sock`, of the second one `pep-2.sock`.
+fn file(number: usize, ending: &str) -> String {
+    match number {
         0 => format!("pep.{ending}"),
-        site => format!("pep-{}.{ending}", site + 1),
+        number => format!("pep-{}.{ending}", number + 1),
     }
 }
 
 /// Where a proxy is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place<'a> {
-    /// Its site.
-    pub(crate) site: usize,
+    /// Its number: that of its site, or of its wire of N3.
+    pub(crate) number: usize,
     /// All sites.
     pub(crate) sites: &'a Sites,
     /// Its host.
-    pub(crate) edge: &'a Namespace,
+    pub(crate) host: &'a Namespace,
+    /// Its interface towards the UEs.
+    pub(crate) interface: &'a str,
     /// The lab's.
     pub(crate) folder: &'a Folder,
     /// Name of the socket of the radio reports that it reads, in the folder.
@@ -90,25 +92,26 @@ pub(crate) fn start(
     record: Option<&Path>,
 ) -> Result<Daemon, Error> {
     let Place {
-        site,
-        edge,
+        number,
+        host,
         folder,
-        reports,
         ..
     } = *place;
-    let config = folder.path().join(file(site, "toml"));
-    let admin = folder.path().join(file(site, "sock"));
+    let config = folder.path().join(file(number, "toml"));
+    let admin = folder.path().join(file(number, "sock"));
     let failed = |path: &Path| Error::system(format!("write {}", path.display()));
-    let text = configuration(pep, (folder.path(), site), reports, record)
-        + &handover(folder.path(), (site, place.sites));
+    let text = configuration(pep, place, record) + &handover(folder.path(), (number, place.sites));
     fs::write(&config, text).map_err(failed(&config))?;
     let mut command = Command::new(program);
     command.arg("pep").arg("--config").arg(&config);
-    let log = file(site, "log");
-    Daemon::start("brimful pep", command, edge, folder, &log, |_| {
+    let log = file(number, "log");
+    Daemon::start("brimful pep", command, host, folder, &log, |_| {
         answers(&admin)
     })
 }
+
+/// Where the first proxy of a host has its metrics.
+const METRICS_PORT: usize = 9_464;
 
 /// How long a message of a transfer may take: a machine that is busy is no reason to give one up.
 const TIMEOUT: &str = "10 s";
@@ -154,12 +157,12 @@ fn status(admin: &Path) -> Option<Value> {
     serde_json::from_str(&ask().ok()?).ok()
 }
 
-/// What became of packets that are not split, if they are marked, at all sites.
-pub(crate) fn unsplit(pep: &PepSpec, folder: &Folder, sites: usize) -> Option<Counts> {
+/// What became of packets that are not split, if they are marked, at all of so many proxies.
+pub(crate) fn unsplit(pep: &PepSpec, folder: &Folder, proxies: usize) -> Option<Counts> {
     pep.unsplit?;
     let mut all = Counts::default();
-    for site in 0..sites {
-        let status = status(&folder.path().join(file(site, "sock")))?;
+    for number in 0..proxies {
+        let status = status(&folder.path().join(file(number, "sock")))?;
         let here = counts(&status["control"]["unsplit"]["packets"]);
         for verdict in Verdict::ALL {
             all.add(verdict, here.of(verdict));
@@ -177,18 +180,14 @@ fn counts(packets: &Value) -> Counts {
 }
 
 /// What `brimful pep` is reported.
-fn configuration(
-    pep: &PepSpec,
-    (folder, site): (&Path, usize),
-    reports: &str,
-    record: Option<&Path>,
-) -> String {
-    let (folder_name, socket) = (folder.display(), file(site, "sock"));
+fn configuration(pep: &PepSpec, place: &Place<'_>, record: Option<&Path>) -> String {
+    let (folder_name, socket) = (place.folder.path().display(), file(place.number, "sock"));
+    let (reports, interface) = (place.reports, place.interface);
     let ways = match &pep.mode {
-        PepMode::None => format!("ran-interface = \"{RAN_DEVICE}\"\n[split]\nenabled = false\n"),
+        PepMode::None => format!("ran-interface = \"{interface}\"\n[split]\nenabled = false\n"),
         PepMode::Split | PepMode::Rapid(_) => format!(
             "mode = \"transparent\"\ncontrol = \"{}\"\nue-prefixes = [\"{UE_PREFIX}\"]\n\
-             ran-interface = \"{RAN_DEVICE}\"\nwan-interface = \"{WAN_DEVICE}\"\n\
+             ran-interface = \"{interface}\"\nwan-interface = \"{WAN_DEVICE}\"\n\
              [limits]\nsyn-rate-per-ue = 0\n",
             control(&pep.mode),
         ),
@@ -217,6 +216,7 @@ fn configuration(
         _ => String::new(),
     };
     let unsplit = match (pep.unsplit, pep.held) {
+        (Some(marker), _) if pep.marks_on_n3 => of_unsplit("mark", marker) + "inside = \"gtp-u\"\n",
         (Some(marker), _) => of_unsplit("mark", marker),
         (None, Some(marker)) => {
             // the memory is not what bounds here
@@ -225,10 +225,12 @@ fn configuration(
         }
         (None, None) => String::new(),
     };
+    // those on N3 are all on one host
+    let port = METRICS_PORT + if pep.marks_on_n3 { place.number } else { 0 };
     format!(
         "{ways}[reports]\nsource = \"unix:{folder_name}/{reports}\"\n{max_age}\
          [admin]\nsocket = \"{folder_name}/{socket}\"\n\
-         [metrics]\nlisten = \"127.0.0.1:9464\"\n{decided}{unsplit}{record}"
+         [metrics]\nlisten = \"127.0.0.1:{port}\"\n{decided}{unsplit}{record}"
     )
 }
 

@@ -15,7 +15,7 @@ use crate::topology::{self, Devices, Hosts};
 use crate::traffic::{self, SenderStates, Shared};
 use crate::tunnel::{self, Tunnel};
 use crate::uplink::{Queues, without_queues};
-use crate::{Error, reports, split};
+use crate::{Error, n3, reports, split};
 use kernel_cc::cdbe::Attached;
 use scenario::{Experiment, FlowSpec, Observers, PepMode, RunResult, Transport};
 use std::num::NonZeroU32;
@@ -72,7 +72,7 @@ pub fn run(experiment: &Experiment, seed: u64, options: &Options) -> Result<RunR
     // while the devices are there: without them carriers end, and what they counted with them
     let tunnel = experiment.tunnel.as_ref();
     let tunnel = tunnel.and_then(|spec| tunnel::result(spec, &lab.folder));
-    let unsplit = pep::unsplit(&experiment.pep, &lab.folder, lab.sites.count());
+    let unsplit = pep::unsplit(&experiment.pep, &lab.folder, lab.proxies.len());
     let mut notes = fitted.notes;
     notes.extend(lab.queues.notes(experiment, &lab.hosts));
     lab.end();
@@ -87,7 +87,7 @@ pub fn run(experiment: &Experiment, seed: u64, options: &Options) -> Result<RunR
     result.events = outcome.turns;
     result.tunnel = tunnel;
     result.unsplit = unsplit;
-    notes.extend(outcome.f1u.map(|counts| counts.to_string()));
+    notes.extend(outcome.of_wires());
     result.real_time = Some(outcome.real_time(fitted.scale, notes));
     Ok(result)
 }
@@ -201,6 +201,10 @@ impl Lab {
         if !split_cells.is_empty() {
             hosts.split(&mut devices, split_cells.len(), &experiment.ues)?;
         }
+        let stations = n3::stations(experiment);
+        if stations > 0 {
+            hosts.add_core(&mut devices, stations, experiment.ues.len())?;
+        }
         let folder = Folder::create(&hosts)?;
         let listeners = Listeners::new(experiment, &folder)?;
         let rnis = match &hosts.units {
@@ -226,12 +230,13 @@ impl Lab {
             false => Vec::new(),
             true => {
                 let record = options.record.as_deref();
-                let edges = hosts.edges.iter().enumerate();
-                let started = edges.map(|(site, edge)| {
+                let hosts = hosts.of_proxies(&experiment.pep).enumerate();
+                let started = hosts.map(|(number, (host, interface))| {
                     let place = pep::Place {
-                        site,
+                        number,
                         sites: &sites,
-                        edge,
+                        host,
+                        interface: &interface,
                         folder: &folder,
                         reports,
                     };

@@ -6,6 +6,8 @@
 )]
 
 use std::io;
+use std::mem;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -20,6 +22,48 @@ pub(crate) fn discard(fd: impl AsFd, place: &mut [u8; 1], length: usize) -> io::
     // SAFETY: TCP with MSG_TRUNC writes nothing to the buffer, whatever the length.
     let read = unsafe { libc::recv(fd, place.as_mut_ptr().cast(), length, libc::MSG_TRUNC) };
     usize::try_from(read).map_err(|_| io::Error::last_os_error())
+}
+
+/// A datagram that has come to a socket of IPv4: its length, whence it came, and the type of service of its packet, if the socket has
+/// `IP_RECVTOS`; else 0. What is longer than the buffer is cut.
+///
+/// # Errors
+/// The kernel's.
+pub(crate) fn receive(fd: impl AsFd, buffer: &mut [u8]) -> io::Result<(usize, SocketAddrV4, u8)> {
+    /// As control messages are aligned.
+    #[repr(align(8))]
+    struct Control([u8; 64]);
+    let mut control = Control([0; 64]);
+    let mut part = libc::iovec {
+        iov_base: buffer.as_mut_ptr().cast(),
+        iov_len: buffer.len(),
+    };
+    // SAFETY: all fields are numbers and pointers, of which zero is a value.
+    let mut from: libc::sockaddr_in = unsafe { mem::zeroed() };
+    // SAFETY: as above.
+    let mut header: libc::msghdr = unsafe { mem::zeroed() };
+    header.msg_name = (&raw mut from).cast();
+    header.msg_namelen = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+    header.msg_iov = &raw mut part;
+    header.msg_iovlen = 1;
+    header.msg_control = control.0.as_mut_ptr().cast();
+    header.msg_controllen = control.0.len() as _;
+    // SAFETY: the header names live memory with its lengths.
+    let read = unsafe { libc::recvmsg(fd.as_fd().as_raw_fd(), &raw mut header, 0) };
+    let length = usize::try_from(read).map_err(|_| io::Error::last_os_error())?;
+    let mut tos = 0;
+    // SAFETY: the kernel has filled the control messages up to `msg_controllen`.
+    unsafe {
+        let message = libc::CMSG_FIRSTHDR(&raw const header);
+        if !message.is_null()
+            && ((*message).cmsg_level, (*message).cmsg_type) == (libc::SOL_IP, libc::IP_TOS)
+        {
+            tos = libc::CMSG_DATA(message).read();
+        }
+    }
+    let address = Ipv4Addr::from(from.sin_addr.s_addr.to_ne_bytes());
+    let port = u16::from_be(from.sin_port);
+    Ok((length, SocketAddrV4::new(address, port), tos))
 }
 
 /// The kernel's number of the calling thread's network namespace, as programs in the kernel see it.

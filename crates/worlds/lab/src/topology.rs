@@ -19,6 +19,7 @@
 //! Where cells are of several sites and connections are split, there is an edge at each, all alike.
 
 use crate::Error;
+use crate::n3::{Core, N3};
 use crate::names::{
     self, LAN_ADDRESS, LAN_DEVICE, MAX_UES, RAN_ADDRESS, RAN_DEVICE, SERVER_ADDRESS, SERVER_DEVICE,
     SERVER_PREFIX, UE_DEVICE, WAN_ADDRESS, WAN_DEVICE,
@@ -26,7 +27,7 @@ use crate::names::{
 use crate::namespace::Namespace;
 use crate::split::{Split, Units};
 use crate::tun::Tun;
-use scenario::UeSpec;
+use scenario::{PepSpec, UeSpec};
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
@@ -52,6 +53,8 @@ pub(crate) struct Hosts {
     pub(crate) gateway: Option<Namespace>,
     /// The parts of the base station, if it is in two.
     pub(crate) units: Option<Units>,
+    /// The core's user plane and the base stations, if N3 is between them.
+    pub(crate) core: Option<Core>,
 }
 
 impl Hosts {
@@ -60,12 +63,26 @@ impl Hosts {
         &self.edges[0]
     }
 
+    /// Where proxies run, each with its interface towards the UEs: at the edges, or at the core's ends of N3.
+    pub(crate) fn of_proxies(&self, pep: &PepSpec) -> impl Iterator<Item = (&Namespace, String)> {
+        let on_n3 = self.core.iter().filter(|_| pep.marks_on_n3);
+        let on_n3 = on_n3.flat_map(|core| {
+            let stations = core.stations.len().max(1);
+            (0..stations).map(|station| (&core.upf, names::n3_device(station)))
+        });
+        let edges = self.edges.iter().filter(|_| !pep.marks_on_n3);
+        on_n3.chain(edges.map(|edge| (edge, RAN_DEVICE.to_owned())))
+    }
+
     /// Numbers by which the kernel identifies their namespaces.
     pub(crate) fn inodes(&self) -> BTreeSet<u64> {
         let all = [&self.servers].into_iter().chain(&self.edges);
         let units = self.units.iter();
         let units = units.flat_map(|units| [&units.central].into_iter().chain(&units.units));
-        let all = all.chain(&self.ues).chain(&self.gateway).chain(units);
+        let core = self.core.iter();
+        let core = core.flat_map(|core| [&core.upf].into_iter().chain(&core.stations));
+        let all = all.chain(&self.ues).chain(&self.gateway);
+        let all = all.chain(units).chain(core);
         all.filter_map(|host| host.inode().ok()).collect()
     }
 }
@@ -85,6 +102,8 @@ pub(crate) struct Devices {
     pub(crate) gateway: Option<Gateway>,
     /// Where the base station is in two parts, both ends of the wires between them.
     pub(crate) split: Option<Split>,
+    /// Where there is N3, both ends of its wires.
+    pub(crate) n3: Option<N3>,
 }
 
 /// The lab's ends of a gateway's interfaces.
@@ -130,6 +149,23 @@ impl Hosts {
         self.units = Some(units);
         Ok(())
     }
+
+    /// N3 is between the core and so many base stations, or one whose parts there are already.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub(crate) fn add_core(
+        &mut self,
+        devices: &mut Devices,
+        stations: usize,
+        ues: usize,
+    ) -> Result<(), Error> {
+        let units = self.units.as_ref();
+        let core = Core::create(stations, units)?;
+        devices.n3 = Some(N3::new(&core, units, ues)?);
+        self.core = Some(core);
+        Ok(())
+    }
 }
 
 /// Makes the hosts and their interfaces, with the edges of so many sites; with a tunnel of so many paths, unless that
@@ -165,6 +201,7 @@ pub(crate) fn build(
         ues: Vec::with_capacity(ues),
         gateway,
         units: None,
+        core: None,
     };
     let mut devices = Devices {
         server,
@@ -173,6 +210,7 @@ pub(crate) fn build(
         ues: Vec::with_capacity(ues),
         gateway: gateway_devices,
         split: None,
+        n3: None,
     };
     for index in 0..ues {
         let (ue, device) = host(UE_DEVICE, &names::ue_address(index).to_string(), &route)?;
@@ -263,9 +301,20 @@ fn path_ends(
     ends.collect()
 }
 
+/// A host with loopback alone.
+///
+/// # Errors
+/// The kernel's.
+pub(crate) fn unconnected() -> Result<Namespace, Error> {
+    let host = Namespace::create()?;
+    prepare(&host)?;
+    host.ip("link set lo up\n")?;
+    Ok(host)
+}
+
 /// What all hosts have in common: no IPv6 (whose neighbour messages would cross the radio), no
 /// memory of earlier connections (runs do not depend on one another), ECN for those that request it.
-pub(crate) fn prepare(host: &Namespace) -> Result<(), Error> {
+fn prepare(host: &Namespace) -> Result<(), Error> {
     let off = ["all", "default"].map(|which| format!("net/ipv6/conf/{which}/disable_ipv6"));
     for parameter in off.iter().filter(|p| host.get(p).is_ok()) {
         host.set(parameter, "1")?;

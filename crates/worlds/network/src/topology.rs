@@ -283,6 +283,14 @@ impl<P: Packet + Send + 'static> Topology<P> {
         })
     }
 
+    /// Of several cells the one to whose base station the core sends a UE's packets; none where there is one cell at most.
+    pub fn path_cell(&self, ue: usize) -> Option<usize> {
+        self.accesses.iter().find_map(|access| match access {
+            Access::Cells(cells) => cells.path(ue),
+            Access::Cell(_) | Access::Wired { .. } => None,
+        })
+    }
+
     /// The handovers that were begun until the run's end.
     pub fn take_handovers(&mut self, end: Instant) -> Vec<HandoverResult> {
         match self.radio() {

@@ -90,6 +90,8 @@ pub struct CellSpec {
     pub background: LoadSpec,
     /// The base station is in two parts with F1-U between them, off which radio reports are read (the lab alone).
     pub has_f1u: bool,
+    /// Between the core and the base station is a wire, N3, on which packets pass in GTP-U (the lab alone).
+    pub has_n3: bool,
 }
 
 /// A wired bottleneck.
@@ -478,6 +480,8 @@ pub struct PepSpec {
     pub unsplit: Option<MarkerConfig>,
     /// How they wait at the edge instead, if they do.
     pub held: Option<MarkerConfig>,
+    /// They are marked in GTP-U on N3, and not at the edge (the lab alone).
+    pub marks_on_n3: bool,
 }
 
 /// What the simulated proxy's TCP can show and bound between two decisions.

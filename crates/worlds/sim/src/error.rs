@@ -56,6 +56,11 @@ pub enum Error {
         "cell.f1-u: in the simulator there is no wire for packets to pass on; take --world lab, or remove the key"
     )]
     F1u,
+    /// A wire between base station and core.
+    #[error(
+        "cell.n3: in the simulator there is no wire for packets to pass on; take --world lab, or remove the key"
+    )]
+    N3,
     /// The multipath tunnel.
     #[error("tunnel: {problem}")]
     Tunnel {

@@ -144,21 +144,8 @@ impl Network {
         devices: &mut Devices,
     ) {
         match (direction, &mut devices.gateway) {
-            (Direction::Uplink, None) if devices.split.is_some() => {
-                if let Some(split) = &mut devices.split {
-                    self.go_up_f1u(now, &packet, split);
-                }
-            }
-            (Direction::Uplink, gateway) => {
-                let edge = match gateway {
-                    Some(_) => access,
-                    None => {
-                        self.flows.observe(now, Hop::EdgeFromUe, &packet);
-                        self.site(now, &packet)
-                    }
-                };
-                devices.ran[edge].push(packet);
-            }
+            (Direction::Uplink, None) => self.came_from_ue(now, packet, devices),
+            (Direction::Uplink, Some(_)) => devices.ran[access].push(packet),
             (Direction::Downlink, Some(gateway)) => {
                 self.paths.count(access, &packet.data);
                 gateway.paths[access].push(packet);

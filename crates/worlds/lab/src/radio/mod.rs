@@ -12,6 +12,7 @@
 
 mod forwarding;
 mod over_f1u;
+mod over_n3;
 mod paths;
 mod steering;
 
@@ -20,9 +21,10 @@ pub(crate) use steering::{Hook, Steering, hook};
 
 use crate::clock::{Clock, timespec};
 use crate::measure::{Event, Lateness};
+use crate::n3::{self, N3};
 use crate::packet::Packet;
 use crate::reports::ReportSink;
-use crate::split::{Counts, Split};
+use crate::split::{self, Split};
 use crate::topology::Devices;
 use crate::traffic::SenderStates;
 use crate::tun::Tun;
@@ -60,8 +62,8 @@ const LAN: u64 = 4 << 16;
 const WAN: u64 = 5 << 16;
 /// No devices, but what the proxies' route hooks write.
 const HOOK: u64 = 6 << 16;
-/// The sockets at both ends of F1-U, which are read in each turn.
-const F1U: u64 = 7 << 16;
+/// The sockets at both ends of F1-U and N3, which are read in each turn.
+const GTP: u64 = 7 << 16;
 
 /// When what is to be done beside the network.
 #[derive(Clone, Copy, Debug)]
@@ -87,7 +89,9 @@ pub(crate) struct Outcome {
     /// Turns of the loop.
     pub(crate) turns: u64,
     /// What has passed on F1-U, if there is any.
-    pub(crate) f1u: Option<Counts>,
+    f1u: Option<split::Counts>,
+    /// What has passed on N3, if there is any.
+    n3: Option<n3::Counts>,
     /// What the applications report from now on.
     pub(crate) events: Receiver<(usize, Event)>,
     /// Hosts keep their links as long as this lives.
@@ -95,6 +99,12 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
+    /// What has passed on wires on which GTP-U is.
+    pub(crate) fn of_wires(&self) -> impl Iterator<Item = String> {
+        let f1u = self.f1u.iter().map(ToString::to_string);
+        f1u.chain(self.n3.iter().map(ToString::to_string))
+    }
+
     /// What receives reports on it, for an experiment of this scale and with these notes.
     pub(crate) fn real_time(&self, scale: f64, notes: Vec<String>) -> RealTime {
         RealTime {
@@ -153,7 +163,7 @@ impl Radio {
                 lateness.record(due, now);
             }
             self.network.run(now, &mut self.devices);
-            self.network.pass_f1u(now, &mut self.devices);
+            self.network.pass_wires(now, &mut self.devices);
             self.exchange(&mut turn)?;
             self.do_periodic(now, &mut turn);
             self.sleep(now, &poll, &mut turn)?;
@@ -165,6 +175,7 @@ impl Radio {
             refused: refused.sum(),
             turns,
             f1u: self.devices.split.as_ref().map(Split::counts),
+            n3: self.devices.n3.as_ref().map(N3::counts),
             events: self.events,
             _devices: self.devices,
         };
@@ -184,7 +195,8 @@ impl Radio {
             epoll::add(&poll, hook, data, epoll::EventFlags::IN).map_err(failed())?;
         }
         let ends = self.devices.split.iter().flat_map(Split::sockets);
-        for (number, socket) in (F1U..).zip(ends) {
+        let ends = ends.chain(self.devices.n3.iter().flat_map(N3::sockets));
+        for (number, socket) in (GTP..).zip(ends) {
             let data = epoll::EventData::new_u64(number);
             epoll::add(&poll, socket, data, epoll::EventFlags::IN).map_err(failed())?;
         }
@@ -239,7 +251,7 @@ impl Radio {
         for number in turn.ready.drain(..) {
             match number & !0xffff {
                 HOOK => self.read_hook((number & 0xffff) as usize),
-                F1U => {}
+                GTP => {}
                 _ => self.read(number, &mut packets)?,
             }
         }
@@ -283,14 +295,13 @@ impl Radio {
                     }
                 }
                 (RAN, None) => {
-                    let split = &mut devices.split;
-                    self.network.sent_down_by_edge(now, packet, split);
+                    self.network.sent_down_by_edge(now, packet, devices);
                 }
                 (RAN, Some(_)) => self.network.sent_down_on_path(now, index, packet),
                 _ => self.network.sent_up_on_path(now, index, packet),
             }
         }
-        self.network.pass_f1u(now, devices);
+        self.network.pass_wires(now, devices);
         // between the UE and its gateway there is nothing to wait for
         if let Some(gateway) = &mut devices.gateway {
             gateway.lan.flush();

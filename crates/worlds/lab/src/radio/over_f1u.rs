@@ -1,7 +1,6 @@
-//! Packets that pass F1-U on their way between the edges and the cells.
+//! Packets that pass F1-U on their way between the base station's centralized unit and its cells.
 
 use super::Network;
-use crate::measure::Hop;
 use crate::packet::Packet;
 use crate::split::{Down, Split};
 use crate::topology::Devices;
@@ -10,33 +9,11 @@ use ran::Direction;
 use units::Instant;
 
 impl Network {
-    /// The edge sends a packet to a UE, over F1-U where there is any. One for no UE is dropped.
-    pub(crate) fn sent_down_by_edge(
-        &mut self,
-        now: Instant,
-        packet: Packet,
-        split: &mut Option<Split>,
-    ) {
-        let ue = packet.address.ue;
-        let Some(route) = ue.and_then(|ue| self.route(&packet, ue)) else {
-            return;
-        };
-        self.flows.observe(now, Hop::EdgeToUe, &packet);
-        match split {
-            Some(split) if self.topology.cell().is_some() => {
-                split.send_down(route.bearer(), packet, None);
-            }
-            // of several cells the UE's has to be found first
-            _ => self.enter(now, (0, Direction::Downlink), route, packet),
-        }
-    }
-
     /// A packet has come from a UE to the distributed unit.
     pub(super) fn go_up_f1u(&mut self, now: Instant, packet: &Packet, split: &mut Split) {
         self.take_unit_events(now, split);
         self.update_f1u(split);
-        let route = packet.address.ue.and_then(|ue| self.route(packet, ue));
-        if let Some(route) = route {
+        if let Some(route) = self.route_of(packet) {
             split.send_up(now, route.bearer(), packet);
         }
     }
@@ -57,8 +34,8 @@ impl Network {
         }
     }
 
-    /// What has passed F1-U comes to its end: down into the cells, up to the edges. Then the statuses go that are due.
-    pub(crate) fn pass_f1u(&mut self, now: Instant, devices: &mut Devices) {
+    /// What has passed F1-U comes to its end: down into the cells, up to the core. Then the statuses go that are due.
+    pub(super) fn pass_f1u(&mut self, now: Instant, devices: &mut Devices) {
         let Some(split) = &mut devices.split else {
             return;
         };
@@ -80,9 +57,7 @@ impl Network {
         self.update_f1u(split);
         split.report(now);
         while let Some(packet) = split.take_up() {
-            self.flows.observe(now, Hop::EdgeFromUe, &packet);
-            let site = self.site(now, &packet);
-            devices.ran[site].push(packet);
+            self.go_up_n3(now, packet, &mut devices.n3, &mut devices.ran);
         }
     }
 
@@ -95,8 +70,7 @@ impl Network {
                 self.take_dropped(now);
             }
             _ => {
-                let ue = packet.address.ue;
-                if let Some(route) = ue.and_then(|ue| self.route(&packet, ue)) {
+                if let Some(route) = self.route_of(&packet) {
                     self.enter(now, (0, Direction::Downlink), route, packet);
                 }
             }

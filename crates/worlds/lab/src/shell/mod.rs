@@ -137,7 +137,7 @@ pub fn occupy<T>(
     let mut result = network.finish(outcome.end, seed);
     result.flows.clear();
     let mut notes = fitted.notes;
-    notes.extend(outcome.f1u.map(|counts| counts.to_string()));
+    notes.extend(outcome.of_wires());
     result.real_time = Some(outcome.real_time(fitted.scale, notes));
     Ok((done?, result))
 }

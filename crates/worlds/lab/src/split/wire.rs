@@ -3,19 +3,16 @@
 use super::hosts::Units;
 use super::leg::{Leg, OnWire, UPLINK};
 use crate::Error;
-use crate::offload::open_checksum_of;
+use crate::gtp::{MAX_MESSAGE, Port, rebuilt, teid};
 use crate::packet::Packet;
 use network::Place;
+use queue::Ecn;
 use ran::BearerConfig;
 use scenario::UeSpec;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use std::io::ErrorKind;
 use std::net::UdpSocket;
 use units::Instant;
-
-/// The longest message.
-const MAX_MESSAGE: usize = 1 << 16;
 
 /// Which PDU a packet came down in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +74,7 @@ struct Bearer {
 #[derive(Debug)]
 pub(crate) struct Split {
     /// By cell, the sockets of the centralized and of the cell's distributed unit.
-    wires: Vec<[UdpSocket; 2]>,
+    wires: Vec<[Port; 2]>,
     /// By UE.
     bearers: Vec<Vec<Bearer>>,
     legs: BTreeMap<u32, Leg>,
@@ -120,7 +117,7 @@ impl Split {
 
     /// The sockets of all units.
     pub(crate) fn sockets(&self) -> impl Iterator<Item = &UdpSocket> {
-        self.wires.iter().flatten()
+        self.wires.iter().flatten().map(Port::socket)
     }
 
     /// What has passed so far.
@@ -164,7 +161,7 @@ impl Split {
             let Some(message) = leg.unit.leave(now, leg.progress) else {
                 continue;
             };
-            let sent = self.wires[leg.cell][1].send(&message).is_ok();
+            let sent = self.wires[leg.cell][1].send(&message, Ecn::NotEct);
             self.counts.statuses += u64::from(sent);
             self.counts.failed += u64::from(!sent);
         }
@@ -189,7 +186,8 @@ impl Split {
             let (pdu, message) = leg.down(number, &packet)?;
             Some((pdu, message, leg.cell))
         });
-        let sent = framed.filter(|(_, message, cell)| self.wires[*cell][0].send(message).is_ok());
+        let sent =
+            framed.filter(|(_, message, cell)| self.wires[*cell][0].send(message, Ecn::NotEct));
         self.counts.failed += u64::from(sent.is_none());
         let Some(place) = place else { return };
         match (sent, self.leg(of)) {
@@ -205,15 +203,16 @@ impl Split {
             let message = leg.unit.uplink_data(now, &packet.data, progress)?;
             Some((message, leg.cell))
         });
-        let sent = framed.is_some_and(|(message, cell)| self.wires[cell][1].send(&message).is_ok());
+        let sent =
+            framed.is_some_and(|(message, cell)| self.wires[cell][1].send(&message, Ecn::NotEct));
         self.counts.failed += u64::from(!sent);
     }
 
     /// The next packet that has come down.
     pub(crate) fn take_down(&mut self) -> Option<Down> {
         for [_, unit] in &self.wires {
-            while let Some(length) = receive(unit, &mut self.buffer, &mut self.counts) {
-                let message = &self.buffer[..length];
+            while let Some(arrived) = unit.receive(&mut self.buffer, &mut self.counts.failed) {
+                let message = &self.buffer[..arrived.length];
                 let number = teid(message).and_then(|teid| teid.checked_sub(1));
                 let leg = number.and_then(|number| Some((number, self.legs.get_mut(&number)?)));
                 let read = leg.and_then(|(number, leg)| {
@@ -253,8 +252,8 @@ impl Split {
     /// The next packet that has come up.
     pub(crate) fn take_up(&mut self) -> Option<Packet> {
         for [central, _] in &self.wires {
-            while let Some(length) = receive(central, &mut self.buffer, &mut self.counts) {
-                let message = &self.buffer[..length];
+            while let Some(arrived) = central.receive(&mut self.buffer, &mut self.counts.failed) {
+                let message = &self.buffer[..arrived.length];
                 let number = teid(message).and_then(|teid| teid.checked_sub(UPLINK));
                 let leg = number.and_then(|number| self.legs.get(&number));
                 match leg.map(|leg| leg.central.on_message(message)) {
@@ -306,7 +305,7 @@ impl Split {
             let Some(message) = leg.unit.status(now, leg.progress) else {
                 continue;
             };
-            let sent = self.wires[leg.cell][1].send(&message).is_ok();
+            let sent = self.wires[leg.cell][1].send(&message, Ecn::NotEct);
             self.counts.statuses += u64::from(sent);
             self.counts.failed += u64::from(!sent);
         }
@@ -317,32 +316,4 @@ impl Split {
         let due = |leg: &Leg| leg.unit.status_at(leg.progress);
         self.legs.values().filter_map(due).min()
     }
-}
-
-/// A datagram, if one has come.
-fn receive(socket: &UdpSocket, buffer: &mut [u8], counts: &mut Counts) -> Option<usize> {
-    loop {
-        match socket.recv(buffer) {
-            Ok(length) => return Some(length),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return None,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            // what the other end's kernel has answered is there once
-            Err(_) => {
-                counts.failed += 1;
-                return None;
-            }
-        }
-    }
-}
-
-/// The tunnel of a message.
-fn teid(message: &[u8]) -> Option<u32> {
-    gtpu::Message::read(message)
-        .ok()
-        .map(|(message, _)| message.teid)
-}
-
-/// A packet as it is without what passes no wire.
-fn rebuilt(data: &[u8]) -> Packet {
-    Packet::new(data.into(), open_checksum_of(data))
 }

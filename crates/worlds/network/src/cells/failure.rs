@@ -156,6 +156,7 @@ impl<P: Packet + Send> Cells<P> {
     fn serve_at_once(&mut self, now: Instant, ue: usize, to: usize) {
         self.access(now, ue, to);
         let mobile = &mut self.ues[ue];
+        mobile.path = to;
         mobile.target = mobility::TargetBuffer::default();
         mobile.measurements.serve(to);
     }

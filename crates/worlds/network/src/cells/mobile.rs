@@ -28,6 +28,8 @@ pub(super) type Waiting<P> = (Numbered<P>, Instant);
 pub(super) struct Mobile<P> {
     /// The cell that serves it, or did last.
     pub(super) serving: usize,
+    /// The cell to whose base station the core sends.
+    pub(super) path: usize,
     pub(super) measurements: Measurements,
     /// What it measures of each cell.
     pub(super) radios: Vec<Measured>,

@@ -175,6 +175,7 @@ impl<P: Packet + Send> Cells<P> {
         let new = || [Reordering::default(), Reordering::default()];
         Mobile {
             serving,
+            path: serving,
             measurements: Measurements::new(spec.measurements, cells, serving, Instant::ZERO),
             radios,
             stated: stated.map(|all| all.iter().map(after_start).collect()),
@@ -346,7 +347,7 @@ impl<P: Packet + Send> Cells<P> {
                 Step::Command if !self.hears_command(now, ue, from) => {}
                 Step::Command => self.command(now, ue, (from, to)),
                 Step::Access => self.access(now, ue, to),
-                Step::PathSwitch => {}
+                Step::PathSwitch => self.ues[ue].path = to,
                 Step::EndMarker => self.complete(now, ue, to),
             }
         }
@@ -355,6 +356,12 @@ impl<P: Packet + Send> Cells<P> {
     /// The cell that serves a UE, or did last; none if there is no such UE.
     pub fn serving(&self, ue: usize) -> Option<usize> {
         self.ues.get(ue).map(|mobile| mobile.serving)
+    }
+
+    /// The cell to whose base station the core sends a UE's packets; none if there is no such UE. It changes with the path switch,
+    /// after the cell that serves has.
+    pub fn path(&self, ue: usize) -> Option<usize> {
+        self.ues.get(ue).map(|mobile| mobile.path)
     }
 
     /// The next packet that has come out.

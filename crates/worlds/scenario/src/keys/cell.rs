@@ -242,6 +242,14 @@ pub(super) static SECTIONS: &[Section] = &[
                  `brimful rnis` reads radio reports, the proxy's; not with `n3-rate` or `[cell.queues]`; of several cells all or none.",
             ),
             key(
+                "n3",
+                Flag,
+                Value("false"),
+                Any,
+                "Lab alone: between core and base station is a wire on which packets pass as GTP-U with the PDU Session Container; not \
+                 with `n3-rate` or `[cell.queues]`; of several cells all or none.",
+            ),
+            key(
                 "queues",
                 Table,
                 Absent("drop-tail RLC buffers"),

@@ -253,6 +253,14 @@ pub(super) static SECTIONS: &[Section] = &[Section {
                  (docs/algorithms/marking.md). Needs a `[cell]`.",
         ),
         key(
+            "unsplit-inside",
+            Choice(&["nothing", "gtp-u"]),
+            Value("nothing"),
+            Any,
+            "Lab alone, with `unsplit = \"mark\"`: `gtp-u`: packets are marked on the N3 wire, inside and outside of GTP-U, and not at the \
+                 edge. Needs `n3 = true` of the cell, and `mode = \"none\"`.",
+        ),
+        key(
             "unsplit-rate-fraction",
             Number,
             Value("1"),

@@ -78,7 +78,8 @@ pub(super) fn one<'a>(
     config.harq = harq(&mut reader, config.harq)?;
     let Uplink { trace, budget } = uplink(cx, &mut reader, &mut config)?;
     config.queues = queues::read(&mut reader, &config)?;
-    let has_f1u = has_f1u(&mut reader, &config)?;
+    let has_f1u = has_wire(&mut reader, &config, &F1U)?;
+    let has_n3 = has_wire(&mut reader, &config, &N3)?;
     if let Err(error) = config.check() {
         return Err(fault(node.at, error.to_string()));
     }
@@ -89,6 +90,7 @@ pub(super) fn one<'a>(
             config,
             background,
             has_f1u,
+            has_n3,
         }),
         at: node.at,
         site: Box::new(site),
@@ -99,9 +101,27 @@ pub(super) fn one<'a>(
     Ok((access, reader))
 }
 
-/// Whether the base station is in two parts. What waits above the RLC would wait in the first, and read the room in the second.
-fn has_f1u(reader: &mut Reader<'_>, config: &CellConfig) -> Checked<bool> {
-    let has_f1u = reader.flag("f1-u")?;
+/// A wire that the lab has, and why nothing of the cell's may wait above it.
+struct Wire {
+    key: &'static str,
+    reason: &'static str,
+}
+
+/// What waits above the RLC would wait in the first of the two parts, and read the room in the second.
+const F1U: Wire = Wire {
+    key: "f1-u",
+    reason: "between the units nothing waits, and F1-U does not show what waits before it",
+};
+
+/// What waits in the core, or for the interface, would wait behind the wire, at the base station.
+const N3: Wire = Wire {
+    key: "n3",
+    reason: "on the wire nothing waits, and what the cell models of the core and N3 is not before it",
+};
+
+/// Whether the base station has this wire.
+fn has_wire(reader: &mut Reader<'_>, config: &CellConfig, wire: &Wire) -> Checked<bool> {
+    let has_wire = reader.flag(wire.key)?;
     let above = match config {
         CellConfig {
             queues: Some(_), ..
@@ -109,16 +129,15 @@ fn has_f1u(reader: &mut Reader<'_>, config: &CellConfig) -> Checked<bool> {
         CellConfig {
             n3_rate: Some(_), ..
         } => "\"n3-rate\"",
-        _ => return Ok(has_f1u),
+        _ => return Ok(has_wire),
     };
-    if !has_f1u {
+    if !has_wire {
         return Ok(false);
     }
-    Err(
-        fault(reader.place("f1-u"), format!("\"f1-u\" with {above}"))
-            .allowed("between the units nothing waits, and F1-U does not show what waits before it")
-            .hint("leave out one of the two"),
-    )
+    let what = format!("\"{}\" with {above}", wire.key);
+    Err(fault(reader.place(wire.key), what)
+        .allowed(wire.reason)
+        .hint("leave out one of the two"))
 }
 
 fn rat(reader: &mut Reader<'_>, is_lte: bool) -> Checked<Rat> {

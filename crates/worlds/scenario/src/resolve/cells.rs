@@ -46,19 +46,29 @@ pub(super) struct OtherRadios {
     handovers: Option<Vec<(Duration, usize)>>,
 }
 
-/// That a cell is of two parts if the first is, and of one if that is.
+/// That a cell has the wires that the first has, and no others.
 fn check_parts(first: Option<&Access>, access: &Access, reader: &Reader<'_>) -> Checked<()> {
     let (Some(Access::Cell { spec: first, .. }), Access::Cell { spec, .. }) = (first, access)
     else {
         return Ok(());
     };
-    if first.has_f1u == spec.has_f1u {
-        return Ok(());
+    let wires = [
+        (
+            "f1-u",
+            [first.has_f1u, spec.has_f1u],
+            "all are in two parts, or none",
+        ),
+        ("n3", [first.has_n3, spec.has_n3], "all have N3, or none"),
+    ];
+    for (key, [of_first, of_this], allowed) in wires {
+        if of_first != of_this {
+            let what = format!("{key} = {of_this} beside cells of the other kind");
+            return Err(fault(reader.place(key), what)
+                .allowed(format!("of several cells {allowed}"))
+                .hint(format!("give all the same \"{key}\"")));
+        }
     }
-    let what = format!("f1-u = {} beside cells of the other kind", spec.has_f1u);
-    Err(fault(reader.place("f1-u"), what)
-        .allowed("of several cells all are in two parts, or none")
-        .hint("give all the same \"f1-u\""))
+    Ok(())
 }
 
 /// Reads `[[cell]]` and `[handover]`.

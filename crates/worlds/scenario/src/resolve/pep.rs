@@ -27,6 +27,7 @@ pub(super) fn read(top: &mut Reader<'_>, access: &Access, ues: &[UeSpec]) -> Che
     let spec = PepSpec {
         unsplit,
         held,
+        marks_on_n3: marks_on_n3(&mut reader, access)?,
         reports: reports::read(&mut reader)?,
         buffer: reader.quantity("buffer")?,
         mode: match rapid {
@@ -77,6 +78,32 @@ fn unsplit(
         Ok(()) => Ok((Some(config), None)),
         Err(error) => Err(fault(reader.place("unsplit"), error.to_string())),
     }
+}
+
+/// Whether packets are marked in GTP-U: on N3, by what splits nothing.
+fn marks_on_n3(reader: &mut Reader<'_>, access: &Access) -> Checked<bool> {
+    if reader.choice("unsplit-inside")? == "nothing" {
+        return Ok(false);
+    }
+    let has_n3 = match access {
+        Access::Cell { spec, .. } => spec.has_n3,
+        Access::Link(_) => false,
+    };
+    let missing = if !has_n3 {
+        "n3 = true of the cell, a wire on which packets are in GTP-U"
+    } else if reader.choice("unsplit")? != "mark" {
+        "unsplit = \"mark\""
+    } else if reader.choice("mode")? != "none" {
+        "mode = \"none\": a proxy that splits is beyond the core, and marks there"
+    } else {
+        return Ok(true);
+    };
+    Err(fault(
+        reader.place("unsplit-inside"),
+        "unsplit-inside = \"gtp-u\" alone",
+    )
+    .allowed(format!("it needs {missing}"))
+    .hint("set that, or leave out \"unsplit-inside\""))
 }
 
 /// That some user has the bearer that is configured to carry intercepted flows.

@@ -126,6 +126,25 @@ fn of_several_cells_all_are_in_two_parts_or_none() {
 }
 
 #[test]
+fn of_several_cells_all_have_n3_or_none() {
+    let with_n3 = |cell: &str| cell.replace("rat =", "n3 = true\nrat =");
+    refused(
+        &format!("{WEST}{}{USER}", with_n3(EAST)),
+        &[
+            "n3 = true beside cells of the other kind",
+            "all have N3, or none",
+            "give all the same \"n3\"",
+        ],
+    );
+    refused(
+        &format!("{}{EAST}{USER}", with_n3(WEST)),
+        &["n3 = false beside cells of the other kind"],
+    );
+    let cells = read(&format!("{}{}{USER}", with_n3(WEST), with_n3(EAST))).expect("valid");
+    assert!(cells.cells.iter().all(|cell| cell.spec.has_n3));
+}
+
+#[test]
 fn a_user_of_an_unknown_cell_is_refused() {
     refused(
         &format!("{WEST}{EAST}{USER}cell = \"est\"\n"),

@@ -79,6 +79,36 @@ fn packets_are_marked_or_wait_at_the_edge_and_not_both() {
 }
 
 #[test]
+fn packets_are_marked_on_n3_by_what_splits_nothing() {
+    let on_n3 = CELL.replacen("[cell]\n", "[cell]\nn3 = true\n", 1);
+    assert_ne!(on_n3, CELL);
+    let on_n3 = on_n3.as_str();
+    let pep = |lines: &str| format!("[pep]\nunsplit-inside = \"gtp-u\"\n{lines}");
+    let marks = "unsplit = \"mark\"\n";
+    let spec = read(on_n3, BULK, &pep(marks)).expect("a scenario").pep;
+    assert!(spec.marks_on_n3 && spec.unsplit.is_some());
+    let at_edge = read(on_n3, BULK, "[pep]\nunsplit = \"mark\"\n").expect("a scenario");
+    assert!(!at_edge.pep.marks_on_n3);
+    for (access, lines, missing) in [
+        (CELL, marks, "n3 = true of the cell"),
+        (LINK, "", "n3 = true of the cell"),
+        (on_n3, "", "it needs unsplit = \"mark\""),
+        (
+            on_n3,
+            "unsplit = \"queue\"\n",
+            "it needs unsplit = \"mark\"",
+        ),
+        (
+            on_n3,
+            "unsplit = \"mark\"\nmode = \"split\"\n",
+            "it needs mode = \"none\"",
+        ),
+    ] {
+        refused(access, BULK, &pep(lines), &[missing, "unsplit-inside"]);
+    }
+}
+
+#[test]
 fn what_the_marker_cannot_be_is_refused() {
     let ramp = unsplit("unsplit-ramp-from = \"17 ms\"").expect_err("a ramp that ends first");
     assert!(ramp.contains("unsplit-ramp-from is 17 ms"), "{ramp}");

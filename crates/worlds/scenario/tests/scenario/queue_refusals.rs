@@ -44,33 +44,34 @@ fn refuses(result: Result<(), String>, parts: &[&str]) {
 }
 
 #[test]
-fn nothing_waits_above_f1_u() {
-    let cell = |lines: &str| {
-        let base = BASE.replace("[cell.queues]\n", &format!("f1-u = true\n{lines}"));
-        let points = load_str(&base, &Overrides::default());
-        points
-            .map(|mut points| points.remove(0))
-            .map_err(|error| error.to_string())
-    };
-    let whole = load_str(BASE, &Overrides::default()).expect("valid");
-    let has_f1u = |experiment: &scenario::Experiment| match &experiment.access {
-        AccessSpec::Cell(cell) => cell.has_f1u,
-        AccessSpec::Link(_) => false,
-    };
-    assert!(
-        !has_f1u(&whole[0].experiment),
-        "without the key it is whole"
-    );
-    assert!(has_f1u(&cell("").expect("valid").experiment));
-    for (lines, with) in [
-        ("[cell.queues]\n", "[cell.queues]"),
-        ("n3-rate = \"1 Gbit/s\"\n", "\"n3-rate\""),
-    ] {
-        let refused = cell(lines).map(|_| ());
-        refuses(
-            refused,
-            &[&format!("\"f1-u\" with {with}"), "leave out one of the two"],
+fn nothing_waits_above_f1_u_and_n3() {
+    for key in ["f1-u", "n3"] {
+        let cell = |lines: &str| {
+            let base = BASE.replace("[cell.queues]\n", &format!("{key} = true\n{lines}"));
+            let points = load_str(&base, &Overrides::default());
+            points
+                .map(|mut points| points.remove(0))
+                .map_err(|error| error.to_string())
+        };
+        let whole = load_str(BASE, &Overrides::default()).expect("valid");
+        let has_wire = |experiment: &scenario::Experiment| match &experiment.access {
+            AccessSpec::Cell(cell) if key == "n3" => cell.has_n3,
+            AccessSpec::Cell(cell) => cell.has_f1u,
+            AccessSpec::Link(_) => false,
+        };
+        assert!(
+            !has_wire(&whole[0].experiment),
+            "without {key} there is none"
         );
+        assert!(has_wire(&cell("").expect("valid").experiment));
+        for (lines, with) in [
+            ("[cell.queues]\n", "[cell.queues]"),
+            ("n3-rate = \"1 Gbit/s\"\n", "\"n3-rate\""),
+        ] {
+            let refused = cell(lines).map(|_| ());
+            let what = format!("\"{key}\" with {with}");
+            refuses(refused, &[&what, "leave out one of the two"]);
+        }
     }
 }
 

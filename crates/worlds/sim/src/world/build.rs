@@ -57,10 +57,13 @@ pub(crate) fn build(
     mechanisms: Registry,
 ) -> Result<World, Error> {
     network::check(experiment)?;
-    if let AccessSpec::Cell(cell) = &experiment.access
-        && cell.has_f1u
-    {
-        return Err(Error::F1u);
+    if let AccessSpec::Cell(cell) = &experiment.access {
+        if cell.has_f1u {
+            return Err(Error::F1u);
+        }
+        if cell.has_n3 {
+            return Err(Error::N3);
+        }
     }
     experiment
         .flows

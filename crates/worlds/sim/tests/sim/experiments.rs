@@ -78,6 +78,7 @@ pub(crate) fn no_pep() -> PepSpec {
         buffer: Bytes::new(8_000_000),
         unsplit: None,
         held: None,
+        marks_on_n3: false,
     }
 }
 
@@ -182,6 +183,7 @@ pub(crate) fn fast_cell(rtt: Duration, duration: Duration) -> Experiment {
         config,
         background: LoadSpec::None,
         has_f1u: false,
+        has_n3: false,
     }));
     experiment.ues = vec![ue];
     experiment

@@ -26,6 +26,7 @@ fn cell(duration: Duration) -> Experiment {
         config,
         background: LoadSpec::None,
         has_f1u: false,
+        has_n3: false,
     }));
     experiment.ues = vec![ue];
     experiment
