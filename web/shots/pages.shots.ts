@@ -27,7 +27,7 @@ async function figure(page: Page, name: string): Promise<void> {
 
 test("the report", async ({ page }) => {
   await page.goto(pathToFileURL(join(RESULTS, "drive/report.html")).href);
-  await figure(page, "Round-trip time");
+  await figure(page, "Round-trip time and one-way delay");
   await picture(page, "report");
 });
 
@@ -35,8 +35,10 @@ test("the dashboard", async ({ page }) => {
   const dash = await Dashboard.start(RESULTS);
   try {
     await page.goto(dash.url);
-    const small = page.locator(".card .small");
-    await expect(small).toHaveCount(await page.locator(".card").count());
+    // five results: without a number none would be as many as all
+    await expect(page.locator(".card")).toHaveCount(5);
+    await expect(page.locator(".card .small svg path").first()).toBeVisible();
+    await expect(page.locator(".card .small")).toHaveCount(5);
     await picture(page, "dash-results");
     const card = (name: string) => page.getByRole("link", { name, exact: true });
     await card("drive").click();
@@ -63,7 +65,7 @@ test("the playground", async ({ page }) => {
     const found = page.getByRole("list", { name: "What was found" });
     await expect(found).toContainText("one-way delay");
     await expect(page.locator(".results")).not.toHaveClass(/stale/);
-    await figure(page, "Round-trip time");
+    await figure(page, "Round-trip time and one-way delay");
     // a link that has just been clicked is drawn as focused
     await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
     await picture(page, "playground");

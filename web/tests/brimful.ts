@@ -10,6 +10,8 @@ export const ROOT = resolve(import.meta.dirname ?? new URL(".", import.meta.url)
 /** Made once for all tests, by setup.ts. */
 export const WORK = join(ROOT, "web/test-results/work");
 export const RESULTS = join(WORK, "results");
+/** A comparison with a call, and a run with nothing but one. */
+export const CALLS = join(WORK, "calls");
 /** A whole result, and one whose time series are cut off. */
 export const TORN = join(WORK, "torn-results");
 

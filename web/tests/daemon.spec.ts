@@ -208,7 +208,7 @@ listen = "127.0.0.1:9468"
       "modem of wwan0",
     );
     await drawn(page, "Age of the modem's report");
-    await drawn(page, "Queues: queues");
+    await drawn(page, "Queues");
     await accessible(page);
   } finally {
     await leave(page);

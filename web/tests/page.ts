@@ -52,14 +52,32 @@ interface AxeResult {
   violations: { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }[];
 }
 
-/** Serious and critical faults of accessibility, of which there are to be none. */
+/** Serious and critical faults of accessibility, of which there are to be none; small targets are among them (WCAG 2.2, 2.5.8). */
 export async function accessible(page: Page): Promise<void> {
   // the page's own policy forbids scripts in it: this goes by the debugger
   await page.evaluate(AXE);
-  const result = (await page.evaluate("axe.run()")) as AxeResult;
+  // further down a bar that stays in view may lie over what can be pressed
+  await page.evaluate(() => scrollTo({ top: 0, behavior: "instant" }));
+  const result = (await page.evaluate(
+    "axe.run({ rules: { 'target-size': { enabled: true } } })",
+  )) as AxeResult;
   const grave = result.violations.filter((v) => v.impact === "serious" || v.impact === "critical");
   const found = grave.map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join(" ")}`);
   expect(found).toEqual([]);
+}
+
+/** All that can be pressed is at least 24 px wide and high, but for links within a sentence. Axe lets smaller ones pass that stand alone. */
+export async function largeTargets(page: Page): Promise<void> {
+  const small = await page
+    .locator("a[href], button, select, input, summary, [role=button], [role=slider]")
+    .evaluateAll((all) =>
+      all
+        .filter((e) => e.checkVisibility() && !(e.matches("p a") && e.textContent?.trim()))
+        .map((e) => ({ e, box: e.getBoundingClientRect() }))
+        .filter(({ box }) => box.width < 24 || box.height < 24)
+        .map(({ e, box }) => `${e.outerHTML.slice(0, 120)}: ${box.width} by ${box.height}`),
+    );
+  expect(small).toEqual([]);
 }
 
 /** The figure of this name has drawn something: its canvases are not empty. */

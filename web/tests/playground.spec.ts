@@ -156,6 +156,7 @@ test("the page states what it found, draws it, and requests nothing from elsewhe
   await expect(page.getByRole("list", { name: "What was found" })).toContainText("of the goodput");
   for (const title of ["Received and capacity", "Round-trip time", "Queues"])
     await drawn(page, title);
+  await expect(page.getByText(/Means over [\d.]+ ms each\./)).toBeVisible();
   const panels = page.locator("section.figure", { hasText: "Round-trip time" }).locator(".panel");
   await expect(panels).toHaveCount(2);
   const outside = requested.filter((of) => !of.startsWith(url) && !of.startsWith("data:"));
@@ -175,6 +176,14 @@ test("an example is one click away, and its answer stands above the controls on 
   await done(page);
   const found = page.getByRole("list", { name: "What was found" });
   await expect(found).toContainText(/voip.*one-way delay .* → .* ms/);
+  // the figure below it has what the sentence has
+  const delays = page.locator("section.figure", {
+    has: page.getByRole("heading", { name: "Round-trip time and one-way delay", exact: true }),
+  });
+  await drawn(page, "Round-trip time and one-way delay");
+  await expect(delays.getByRole("button", { name: "voip (one-way)", exact: true })).toBeVisible();
+  await expect(delays.locator(".panel")).toHaveCount(2);
+  await expect(delays.getByText("the delay one way")).toBeVisible();
   // delays of queues beside their bytes
   const waits = page.getByRole("region", { name: "Waiting in the queues" });
   await expect(waits.getByRole("rowheader", { name: "rlc/phone/drb1", exact: true })).toBeVisible();

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect } from "@playwright/test";
-import { RESULTS } from "./brimful";
+import { CALLS, RESULTS } from "./brimful";
 import { accessible, drawn, test } from "./page";
 
 const file = (result: string) => pathToFileURL(join(RESULTS, result, "report.html")).href;
@@ -60,4 +60,38 @@ test("a report of 200 flows stays small, and fits a phone", async ({ page }) => 
   await page.goto(file("many"));
   await drawn(page, "Received and capacity");
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+});
+
+test("a call's one-way delay is a line beside the round trips, as its sentence has it", async ({
+  page,
+}) => {
+  await page.goto(pathToFileURL(join(CALLS, "drive/report.html")).href);
+  await expect(page.locator("table.found")).toContainText(/voip.*one-way delay .* → .* ms/);
+  const title = "Round-trip time and one-way delay";
+  await drawn(page, title);
+  const figure = page.locator("section.figure", {
+    has: page.getByRole("heading", { name: title, exact: true }),
+  });
+  await expect(figure.locator(".y-title").first()).toHaveText(
+    "RTT; one-way delay of datagrams (ms)",
+  );
+  await expect(figure.locator(".panel h4")).toHaveText(["pep=none", "pep=default"]);
+  const name = "voip (one-way)";
+  await expect(figure.getByRole("button", { name, exact: true })).toBeVisible();
+  // what the cursor reads of it
+  await figure.locator(".plot").first().focus();
+  await page.keyboard.press("End");
+  await expect(figure.locator("[role=status]").first()).toContainText(/voip \(one-way\) [\d.]+ ms/);
+  await figure.getByText("Numbers").click();
+  for (const variant of ["pep=none", "pep=default"]) {
+    const row = figure.getByRole("rowheader", { name: `${variant}, ${name}`, exact: true });
+    await expect(row).toBeVisible();
+  }
+  await accessible(page);
+});
+
+test("a call alone has a figure of its one-way delay", async ({ page }) => {
+  await page.goto(pathToFileURL(join(CALLS, "call/report.html")).href);
+  await drawn(page, "One-way delay");
+  await expect(page.getByRole("heading", { name: /^Round-trip time/ })).toHaveCount(0);
 });

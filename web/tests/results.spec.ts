@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { expect } from "@playwright/test";
-import { Dashboard, RESULTS, TORN } from "./brimful";
+import { CALLS, Dashboard, RESULTS, TORN } from "./brimful";
 import { accessible, drawn, leave, test } from "./page";
 
 let dash: Dashboard;
@@ -128,6 +128,23 @@ test("a folder with one result opens with what was found and its figures", async
     await leave(page);
   } finally {
     await single.stop();
+  }
+});
+
+test("one-way delays of calls have a figure, and are a card's where nothing has round trips", async ({
+  page,
+}) => {
+  const calls = await Dashboard.start(CALLS);
+  try {
+    await page.goto(calls.url);
+    const card = page.locator(".card", { hasText: "call" }).first();
+    await expect(card.getByRole("img", { name: /^One-way delay over time/ })).toBeVisible();
+    await page.goto(`${calls.url}#/result/drive/0`);
+    await drawn(page, "Round-trip time");
+    await drawn(page, "One-way delay");
+    await leave(page);
+  } finally {
+    await calls.stop();
   }
 });
 

@@ -2,7 +2,7 @@
 
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { brimful, MANY, MANY_SET, RESULTS, ROOT, TORN, WORK } from "./brimful";
+import { brimful, CALLS, MANY, MANY_SET, RESULTS, ROOT, TORN, WORK } from "./brimful";
 
 export default function setup(): void {
   rmSync(WORK, { recursive: true, force: true });
@@ -36,6 +36,12 @@ export default function setup(): void {
   const grid = ["--grid", "pep=none,default", "--grid", "path.rtt=20 ms,40 ms"];
   const plane = ["sweep", scenario, ...grid, "--set", "duration=300 ms", "--repeats", "1"];
   brimful(...plane, "--out", join(RESULTS, "plane"), "--json");
+
+  const drive = join(ROOT, "scenarios/rapid/trace-drive.toml");
+  const pep = ["--vary", "pep=none,default", "--set", "duration=5 s", "--repeats", "1"];
+  brimful("compare", drive, ...pep, "--out", join(CALLS, "drive"), "--json");
+  const call = join(ROOT, "scenarios/applications/call.toml");
+  brimful("run", call, "--set", "duration=3 s", "--out", join(CALLS, "call"), "--json");
 
   // one of its points as if it had failed
   cpSync(join(RESULTS, "plane"), join(RESULTS, "partly"), { recursive: true });

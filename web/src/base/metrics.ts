@@ -12,6 +12,7 @@ export type MetricName =
   | "goodput_bps"
   | "received_bps"
   | "rtt_ms"
+  | "owd_ms"
   | "path_share"
   | "path_rate_bps"
   | "path_cwnd_bytes"
@@ -74,6 +75,15 @@ export const METRICS: Record<string, Metric> = {
     unit: "ms",
     kind: "line",
     caption: "Mean of each step, end to end.",
+    mayBeLog: true,
+  },
+  owd_ms: {
+    title: "One-way delay",
+    axis: "One-way delay",
+    unit: "ms",
+    kind: "line",
+    caption:
+      "Mean of each step of flows of datagrams, as calls are: from the sending host to the receiving application.",
     mayBeLog: true,
   },
   path_share: {

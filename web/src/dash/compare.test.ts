@@ -36,6 +36,18 @@ describe("a comparison", () => {
     expect(goodput(few, many).verdict).toBe("worse");
   });
 
+  it("has no time of what was not measured in one of both", () => {
+    const loads = (p95: number, samples: number) => {
+      const of = summary(1e6, 0);
+      const time = { min: p95, mean: p95, p50: p95, p90: p95, p95, p99: p95, max: p95, samples };
+      return { ...of, flows: of.flows.map((flow) => ({ ...flow, load_time_ms: time })) };
+    };
+    const row = (a: Summary, b: Summary) =>
+      compareRows(a, b).find((r) => r.values.measure === "load p95");
+    expect(row(loads(1007, 1), loads(0, 0))).toBeUndefined();
+    expect(row(loads(1007, 1), loads(2014, 1))?.values.verdict).toBe("better");
+  });
+
   it("has no interval without repeats, and no ratio to zero", () => {
     expect(goodput(summary(4e6, 0), summary(1e6, 0)).ratio).toBe("4");
     const none = goodput(summary(4e6, 0), summary(0, 0));

@@ -4,7 +4,7 @@ import { h } from "../base/dom";
 import { number, scaled, type Unit } from "../base/format";
 import { type Estimate, ratio } from "../base/stats";
 import { DataTable, type Row } from "../table/table";
-import type { FlowSummary, Summary } from "./api";
+import type { Distribution, FlowSummary, Summary } from "./api";
 
 interface Measure {
   title: string;
@@ -17,13 +17,17 @@ interface Measure {
 const exact = (mean: number | undefined): Estimate | null =>
   mean === undefined || !Number.isFinite(mean) ? null : { mean, ci95: 0 };
 
+/** Of a time that was measured: without a sample there is none. */
+const time = (of: Distribution | undefined, which: "p50" | "p95" | "p99"): Estimate | null =>
+  of && of.samples !== 0 ? exact(of[which]) : null;
+
 const MEASURES: Measure[] = [
   { title: "goodput", unit: "bps", more: true, of: (f) => f.goodput_bps },
-  { title: "RTT p50", unit: "ms", more: false, of: (f) => exact(f.rtt_ms.p50) },
-  { title: "RTT p95", unit: "ms", more: false, of: (f) => exact(f.rtt_ms.p95) },
-  { title: "RTT p99", unit: "ms", more: false, of: (f) => exact(f.rtt_ms.p99) },
-  { title: "OWD p95", unit: "ms", more: false, of: (f) => exact(f.owd_ms?.p95) },
-  { title: "load p95", unit: "ms", more: false, of: (f) => exact(f.load_time_ms?.p95) },
+  { title: "RTT p50", unit: "ms", more: false, of: (f) => time(f.rtt_ms, "p50") },
+  { title: "RTT p95", unit: "ms", more: false, of: (f) => time(f.rtt_ms, "p95") },
+  { title: "RTT p99", unit: "ms", more: false, of: (f) => time(f.rtt_ms, "p99") },
+  { title: "OWD p95", unit: "ms", more: false, of: (f) => time(f.owd_ms, "p95") },
+  { title: "load p95", unit: "ms", more: false, of: (f) => time(f.load_time_ms, "p95") },
   { title: "retransmits", unit: "count", more: false, of: (f) => exact(f.retransmits) },
   {
     title: "completion",

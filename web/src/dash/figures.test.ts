@@ -29,6 +29,51 @@ describe("figures", () => {
     expect(colours).toEqual([1, 1]);
   });
 
+  it("have flows in one order, whichever had a value first", () => {
+    const set = {
+      label: "",
+      series: [
+        series("bulk", "goodput_bps"),
+        series("web", "goodput_bps"),
+        series("web", "rtt_ms"),
+        series("bulk", "rtt_ms"),
+      ],
+    };
+    const drawn = figures([set], { entities: new Map() });
+    for (const figure of drawn) {
+      expect(figure.panels[0]?.lines.map((line) => line.name)).toEqual(["bulk", "web"]);
+    }
+  });
+
+  it("are named after the kind of what they show where there are several, and captioned so", () => {
+    const set = {
+      label: "",
+      series: [
+        series("modem", "queue_bytes", "queue"),
+        series("phone", "queue_bytes", "ue"),
+        series("cell 1", "prb", "cell"),
+      ],
+    };
+    const drawn = figures([set], { entities: new Map() });
+    const titles = drawn.map((figure) => figure.title);
+    expect(titles).toContain("Queues");
+    expect(titles).toContain("Queues: UEs");
+    const prb = drawn.find((figure) => figure.title === "Physical resource blocks");
+    expect(prb?.caption).toBe("Allocated in each cell, mean per slot.");
+  });
+
+  it("draw one-way delays beside round trips, in figures of their own, and none of a result without", () => {
+    const older = { label: "", series: [series("bulk", "rtt_ms")] };
+    const now = { label: "", series: [...older.series, series("voip", "owd_ms")] };
+    const titles = (set: typeof now) =>
+      figures([set], { entities: new Map() }).map((figure) => [figure.title, figure.y.unit]);
+    expect(titles(older)).toEqual([["Round-trip time", "ms"]]);
+    expect(titles(now)).toEqual([
+      ["Round-trip time", "ms"],
+      ["One-way delay", "ms"],
+    ]);
+  });
+
   it("draw what was received instead of goodput, where all results have it", () => {
     const old = {
       label: "old",

@@ -28,6 +28,16 @@ const CAPACITY: MetricName = "capacity_bps";
 const QUEUE: MetricName = "queue_bytes";
 const IN_FLIGHT: MetricName = "bytes_in_flight";
 
+/** What a figure shows where its metric is of another kind than its caption is about. */
+const CAPTIONS = new Map([
+  ["rtt_ms-path", "Of each path of the tunnel, smoothed."],
+  ["prb-cell", "Allocated in each cell, mean per slot."],
+  [
+    "goodput_bps-ue",
+    "Payload delivered to each UE; behind it, what the bottleneck could have carried.",
+  ],
+]);
+
 /** Most lines of one panel. */
 export const MAX_LINES = 10;
 /** Most flows whose windows have a panel. */
@@ -166,8 +176,10 @@ function overTime(
   const apart = sets.length > 1 && (cannotOverlap || choice.sideBySide === true);
   // queues are many, most of them empty and in this figure alone
   const colourOf = metric === QUEUE ? (e: string) => names.indexOf(e) : colours(sets, choice, kind);
+  // in one order in all figures of the page
+  const ordered = [...names].sort((a, b) => colourOf(a) - colourOf(b));
   const linesOf = (set: SeriesSet, dash: number): Line[] =>
-    names.flatMap((entity) => {
+    ordered.flatMap((entity) => {
       const found = set.series.find(
         (s) => s.metric === metric && s.kind === kind && s.entity === entity,
       );
@@ -181,12 +193,13 @@ function overTime(
   const panels: Panel[] = apart
     ? sets.map((set) => ({ title: set.label, lines: [...bounds(set), ...linesOf(set, 0)] }))
     : [{ title: "", lines: [...sets.flatMap(bounds), ...sets.flatMap((s, i) => linesOf(s, i))] }];
-  const title = several ? `${spec.title}: ${KIND_NAMES[kind]}` : spec.title;
+  const isNamed = !several || KIND_NAMES[kind] === spec.title.toLowerCase();
+  const title = isNamed ? spec.title : `${spec.title}: ${KIND_NAMES[kind]}`;
   const cut = count > names.length ? ` ${names.length} of ${count} are drawn.` : "";
   return {
     id: several ? `${metric}-${kind}` : metric,
     title,
-    caption: spec.caption + cut,
+    caption: (CAPTIONS.get(`${metric}-${kind}`) ?? spec.caption) + cut,
     overTime: true,
     x: TIME,
     y: {

@@ -33,6 +33,11 @@ function name(ref: PointRef, results: api.ResultInfo[]): string {
   return label === "" ? ref.id : `${ref.id}: ${label}`;
 }
 
+/** The other of two points in a title: of the same result by its label alone. */
+function nameBeside(mine: Loaded, beside: Loaded): string {
+  return mine.ref.id === beside.ref.id ? beside.point.label || beside.label : beside.label;
+}
+
 /** What distinguishes two points, as short as it can be. */
 function shortLabels(a: Loaded, b: Loaded): [string, string] {
   const label = (l: Loaded) => l.point.label || l.ref.id;
@@ -91,7 +96,7 @@ class PointView implements View {
     this.element = h(
       "div",
       {},
-      h("h2", {}, mine.label, beside ? ` beside ${beside.label}` : null),
+      h("h2", {}, mine.label, beside ? ` beside ${nameBeside(mine, beside)}` : null),
       foundOf(mine.ref, results),
       tiles(summary),
       this.#tools(results, mine, beside),

@@ -14,9 +14,13 @@ const MAX_LINES = 4;
 /** Requests at a time. */
 const AT_ONCE = 2;
 
-const METRICS = ["rtt_ms", "received_bps", "goodput_bps"];
+const METRICS = ["rtt_ms", "owd_ms", "received_bps", "goodput_bps"];
+const DELAYS = new Map([
+  ["rtt_ms", "RTT"],
+  ["owd_ms", "One-way delay"],
+]);
 
-/** Round trips over time of a point's flows, or of one flow in several points; else what was received. */
+/** Delays over time of a point's flows, or of one flow in several points; else what was received. */
 export function small(
   answers: readonly api.SeriesAnswer[],
   labels: readonly string[],
@@ -28,14 +32,21 @@ export function small(
   const of = (answer: api.SeriesAnswer) =>
     answer.series.filter((s) => s.metric === metric && s.kind === "flow" && s.t.length > 1);
   const isOne = answers.length <= 1;
+  // flows in the order that they have in all figures
+  const order = [...new Set(all.map((s) => s.entity))];
+  const inOrder = (a: api.SeriesData, b: api.SeriesData) =>
+    order.indexOf(a.entity) - order.indexOf(b.entity);
   const lines = isOne
-    ? answers.flatMap(of).map((s) => ({ name: s.entity, x: s.t, y: s.v }))
+    ? answers
+        .flatMap(of)
+        .sort(inOrder)
+        .map((s) => ({ name: s.entity, x: s.t, y: s.v }))
     : answers.flatMap((answer, i): SmallLine[] => {
         const found = of(answer).find((s) => s.entity === first.entity);
         return found ? [{ name: labels[i] ?? "", x: found.t, y: found.v }] : [];
       });
-  const [what, unit] =
-    metric === "rtt_ms" ? (["RTT", "ms"] as const) : (["Received", "bps"] as const);
+  const delay = DELAYS.get(metric);
+  const [what, unit] = delay ? ([delay, "ms"] as const) : (["Received", "bps"] as const);
   const from = Math.min(...answers.map((a) => a.from));
   const to = Math.max(...answers.map((a) => a.to));
   return {

@@ -33,7 +33,18 @@ describe("a small figure", () => {
     ]);
   });
 
-  it("has what was received where there are no round trips, and is none without either", () => {
+  it("has one-way delays where no flow has round trips", () => {
+    const of = (level: number) =>
+      answer(series("call", "received_bps", [1, 2]), series("call", "owd_ms", [level, 2 * level]));
+    const found = small([of(10), of(20)], ["pep=none", "pep=default"]);
+    expect(found).toMatchObject({ title: "One-way delay of call over time", unit: "ms" });
+    expect(found?.lines.map((l) => l.y)).toEqual([
+      [10, 20],
+      [20, 40],
+    ]);
+  });
+
+  it("has what was received where there are no delays, and is none without either", () => {
     const found = small([answer(series("udp", "received_bps", [1e6, 2e6]))], [""]);
     expect(found).toMatchObject({ title: "Received over time", unit: "bps" });
     expect(small([answer(series("udp", "cwnd_bytes", [1, 2]))], [""])).toBeNull();

@@ -2,14 +2,11 @@
 
 import { themeChoice } from "../base/choice";
 import { fill, h } from "../base/dom";
-import { METRICS } from "../base/metrics";
 import { sentence } from "../base/sentence";
 import { startTheme } from "../base/theme";
-import type { Figure } from "../chart/model";
 import { Timeline } from "../chart/timeline";
 import { zoomBar } from "../chart/toolbar";
 import { Board } from "../dash/board";
-import { window as means } from "../dash/figures";
 import { decode, type RawFigures } from "../report/data";
 import { examples } from "./examples";
 import { Form } from "./form";
@@ -29,14 +26,9 @@ interface Result {
 
 /** The figures that are shown at once, in this order; the others are below. */
 const FIRST = ["rtt", "received", "goodput", "queues"];
-/** What to see in them. */
-const CAPTIONS: Record<string, string> = {
-  received: METRICS.received_bps?.caption ?? "",
-  goodput: METRICS.goodput_bps?.caption ?? "",
-  rtt: METRICS.rtt_ms?.caption ?? "",
-  queues:
-    "Bytes waiting: rlc is the base station's queue, wan the wire's, pep the proxy's; /up is the uplink. Queues that stayed empty are not drawn.",
-};
+/** What to see in the queues, by the names that they have here. */
+const QUEUES =
+  "Bytes waiting: rlc is the base station's queue, wan the wire's, pep the proxy's; /up is the uplink. Queues that stayed empty are not drawn.";
 /** Sentences that stay in view on a phone; more would leave no room for the controls. */
 const MAX_BRIEF = 4;
 /** After the last change of a slider. */
@@ -213,7 +205,7 @@ function show(result: Result, of: State, took: number): void {
   fill(waits, waitsTable(result.summaries, labels(of)));
   fill(notes, ...result.notes.map((note) => h("li", {}, note)));
   const { figures: drawn, end } = decode(result.figures);
-  const figures = drawn.map(captioned);
+  const figures = drawn.map((of) => (of.id === "queues" ? { ...of, caption: QUEUES } : of));
   timeline.setExtent(0, end);
   const isFirst = (id: string) => FIRST.includes(id);
   const shown = figures.filter(({ id }) => isFirst(id));
@@ -226,14 +218,6 @@ function show(result: Result, of: State, took: number): void {
 
 function isStale(stale: boolean): void {
   for (const part of [answer, results]) part.classList.toggle("stale", stale);
-}
-
-/** A figure with what to see in it; of rates, over what they are means. */
-function captioned(figure: Figure): Figure {
-  const isRate = figure.id === "received" || figure.id === "goodput";
-  const rates = (figure.panels[0]?.lines ?? []).filter((line) => line.kind === "rate");
-  const over = isRate ? means(rates.map((line) => line.points())) : "";
-  return { ...figure, caption: (CAPTIONS[figure.id] ?? figure.caption) + over };
 }
 
 function failed(error: unknown): void {

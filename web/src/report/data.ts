@@ -29,6 +29,8 @@ interface RawLine {
 interface RawFigure {
   id: string;
   title: string;
+  /** Where the page has no text of its own. */
+  caption?: string;
   time: boolean;
   columns: number;
   x: RawAxis;
@@ -98,7 +100,7 @@ export function decode(raw: RawFigures): { figures: Figure[]; end: number } {
     return {
       id: f.id,
       title: f.title,
-      caption: "",
+      caption: f.caption ?? "",
       overTime: f.time,
       x: axis(f.x),
       y: axis(f.y),

@@ -275,6 +275,18 @@ metrics! {
         Kind::Flow,
         lines("Round-trip time", "RTT", "Mean of each step, end to end."),
     ),
+    /// Mean one-way delay of each step, ms, of a flow of datagrams, which has no round trips: from the sending host to the
+    /// receiving application.
+    Owd = mean(
+        "owd_ms",
+        Unit::Milliseconds,
+        Kind::Flow,
+        lines(
+            "One-way delay",
+            "One-way delay",
+            "Mean of each step of flows of datagrams, as calls are: from the sending host to the receiving application.",
+        ),
+    ),
     /// A path's share of what its tunnel delivers in each step, 0 to 1; for observers only.
     PathShare = last(
         "path_share",

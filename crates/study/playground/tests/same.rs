@@ -121,6 +121,53 @@ fn two_variants_have_findings_and_figures_with_two_panels() {
     }
 }
 
+/// The mean of the values of a line.
+fn mean(line: &Value) -> f64 {
+    let values = line["y"].as_array().expect("values").iter();
+    let values: Vec<f64> = values.filter_map(Value::as_f64).collect();
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+#[test]
+fn the_delay_of_a_call_is_a_line_of_what_its_sentence_states() {
+    let mut request = request(
+        "scenarios/rapid/trace-drive.toml",
+        &[("pep", "none"), ("duration", "12 s")],
+        1,
+    );
+    let mut with = request.variants[0].clone();
+    request.variants[0].label = "without".to_owned();
+    with.set[0].1 = "default".to_owned();
+    request.variants.push(with);
+    let result = run(&request, &repository()).expect("a result");
+    let result: Value = serde_json::from_str(&result).expect("JSON");
+    let found = result["found"].as_array().expect("a list");
+    let of_call = found.iter().find(|row| row[1] == "voip").expect("a call");
+    let sentence = of_call[2].as_str().expect("a text");
+    let stated = sentence.split("one-way delay ").nth(1).expect("its delay");
+    let stated: Vec<f64> = stated
+        .split([' ', ','])
+        .filter_map(|word| word.parse().ok())
+        .collect();
+    let figures = result["figures"]["figures"].as_array().expect("a list");
+    let figure = figures.iter().find(|figure| figure["id"] == "rtt");
+    let figure = figure.expect("delays");
+    assert_eq!(figure["title"], "Round-trip time and one-way delay");
+    assert_eq!(figure["y"]["unit"], "ms");
+    let panels = figure["panels"].as_array().expect("panels");
+    assert_eq!((panels.len(), stated.len()), (2, 2), "{sentence}");
+    for (panel, stated) in panels.iter().zip(stated) {
+        let mut lines = panel["lines"].as_array().expect("lines").iter();
+        let call = lines.find(|line| line["name"] == "voip (one-way)");
+        // a packet every 20 ms: parts of the run that are as long have as many, but for what is late or lost
+        let drawn = mean(call.expect("its line"));
+        assert!(
+            (drawn - stated).abs() < 0.1 * stated,
+            "{drawn} is drawn, {stated} is stated"
+        );
+    }
+}
+
 #[test]
 fn what_is_wrong_is_worded_as_the_command_words_it() {
     let mut files = repository();

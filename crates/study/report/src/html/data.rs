@@ -14,8 +14,17 @@ const GRID: f64 = 10_000.0;
 /// Gaps of a lane that are narrower than this, on the grid, are not shown.
 const FINEST: i64 = 10;
 
+/// Whether figures have their captions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Captions {
+    /// For a page that has no other text of them.
+    Written,
+    /// The page's own text has them.
+    Left,
+}
+
 /// All figures, and the end of the time axis in seconds.
-pub(crate) fn json(figures: &[Figure]) -> String {
+pub(crate) fn json(figures: &[Figure], captions: Captions) -> String {
     let end = figures
         .iter()
         .filter(|f| f.over_time())
@@ -23,7 +32,9 @@ pub(crate) fn json(figures: &[Figure]) -> String {
         .fold(0.0, f64::max);
     let mut out = String::with_capacity(128 * 1024);
     let _ = write!(out, "{{\"end\":{},", exact(end));
-    list(&mut out, "figures", figures, figure);
+    list(&mut out, "figures", figures, |out, of| {
+        figure(out, of, captions);
+    });
     out.push('}');
     out
 }
@@ -40,7 +51,7 @@ fn list<T>(out: &mut String, name: &str, items: &[T], each: impl Fn(&mut String,
     out.push(']');
 }
 
-fn figure(out: &mut String, figure: &Figure) {
+fn figure(out: &mut String, figure: &Figure, captions: Captions) {
     let _ = write!(
         out,
         "{{\"id\":{},\"title\":{},\"time\":{},\"columns\":{},",
@@ -49,6 +60,9 @@ fn figure(out: &mut String, figure: &Figure) {
         figure.over_time(),
         figure.columns
     );
+    if captions == Captions::Written {
+        let _ = write!(out, "\"caption\":{},", text(&figure.caption));
+    }
     axis(out, "x", &figure.x);
     axis(out, "y", &figure.y);
     list(out, "panels", &figure.panels, |out, panel: &Panel| {

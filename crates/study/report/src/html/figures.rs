@@ -1,6 +1,7 @@
 //! Which figures a report has, made from the time series and distributions of its variants.
 
 use super::chart::{Axis, Figure, Panel};
+use super::delays;
 use super::line::{Line, Stroke};
 use super::mark::marks;
 use super::scale::{Scale, Unit};
@@ -9,7 +10,7 @@ use crate::text::tick;
 use scenario::{Metric, RunResult, Series};
 
 /// Most lines of one panel; the rest is in the result files.
-const MAX_LINES: usize = 10;
+pub(super) const MAX_LINES: usize = 10;
 /// Most variants that are drawn; the tables have all.
 pub(crate) const MAX_VARIANTS: usize = 9;
 /// Intervals of time that all lines together may distinguish: up to 30 bytes each.
@@ -21,21 +22,42 @@ const MIN_BUCKETS: usize = 20;
 const LOG_ABOVE: f64 = 40.0;
 
 /// A figure of one metric over time: a panel for each variant, a line for each flow, queue or UE.
-struct Spec {
-    id: &'static str,
-    metric: Metric,
+pub(super) struct Spec {
+    pub(super) id: &'static str,
+    pub(super) metric: Metric,
+    /// On the same axis.
+    pub(super) beside: Option<Beside>,
     /// Drawn behind.
-    bound: Option<Metric>,
+    pub(super) bound: Option<Metric>,
+}
+
+/// A second metric of a figure, of what does not have the first.
+#[derive(Clone, Copy)]
+pub(super) struct Beside {
+    pub(super) metric: Metric,
+    /// What the figure of both is.
+    pub(super) figure: metric::Figure,
+    /// Behind the names of its lines.
+    pub(super) suffix: &'static str,
 }
 
 impl Spec {
-    const fn new(id: &'static str, metric: Metric) -> Self {
+    pub(super) const fn new(id: &'static str, metric: Metric) -> Self {
         Self {
             id,
             metric,
+            beside: None,
             bound: None,
         }
     }
+}
+
+/// A line that is to be drawn: whose, of what, its name in the legend, its colour.
+struct Drawn {
+    entity: String,
+    metric: Metric,
+    name: String,
+    colour: usize,
 }
 
 /// What came to the receivers in any order; of runs that were measured without that, what was delivered in order.
@@ -83,8 +105,8 @@ pub(crate) fn figures(variants: &[Variant<'_>]) -> Vec<Figure> {
     [
         ARRIVALS.iter().find_map(over_time),
         of("paths", Metric::PathRate),
-        rtt_cdf(&runs),
-        of("rtt", Metric::Rtt),
+        delays::distribution(&runs),
+        delays::over_time(&runs, end, buckets),
         of("in-flight", Metric::BytesInFlight),
         windows(&runs, end, buckets),
         of("path-windows", Metric::PathCwnd),
@@ -101,7 +123,7 @@ pub(crate) fn figures(variants: &[Variant<'_>]) -> Vec<Figure> {
 /// Intervals of time that each line distinguishes, so that the page stays small.
 fn buckets(runs: &[(&str, &RunResult)]) -> usize {
     /// Metrics of which there are figures.
-    const METRICS: usize = 13;
+    const METRICS: usize = 14;
     // of goodput and what was received one is drawn
     let is_drawn = |series: &&Series| series.metric != Metric::Received;
     let of_run = |run: &RunResult| {
@@ -164,7 +186,7 @@ fn value_axis(title: &'static str, unit: Unit, may_be_log: bool, panels: &[Panel
 }
 
 /// The colour of each of these names: a flow's is its place among the flows, so that all figures give it the same.
-fn colours(runs: &[(&str, &RunResult)], names: &[String]) -> Vec<usize> {
+pub(super) fn colours(runs: &[(&str, &RunResult)], names: &[String]) -> Vec<usize> {
     let flows = self::names(runs, Metric::Goodput);
     let place = |(own, name): (usize, &String)| {
         let among_flows = flows.iter().position(|flow| flow == name);
@@ -174,7 +196,7 @@ fn colours(runs: &[(&str, &RunResult)], names: &[String]) -> Vec<usize> {
 }
 
 /// The names that occur for a metric, in the order of first appearance.
-fn names(runs: &[(&str, &RunResult)], metric: Metric) -> Vec<String> {
+pub(super) fn names(runs: &[(&str, &RunResult)], metric: Metric) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for series in runs
         .iter()
@@ -188,30 +210,69 @@ fn names(runs: &[(&str, &RunResult)], metric: Metric) -> Vec<String> {
     names
 }
 
-fn over_time(spec: &Spec, runs: &[(&str, &RunResult)], end: f64, buckets: usize) -> Option<Figure> {
-    let of = spec.metric.figure()?;
-    let mut names = names(runs, spec.metric);
+/// The names of a metric that are drawn: queues that stayed empty are not.
+fn shown(runs: &[(&str, &RunResult)], metric: Metric) -> Vec<String> {
+    let mut names = names(runs, metric);
     let is_empty = |name: &String| {
-        spec.metric == Metric::QueueBytes
+        metric == Metric::QueueBytes
             && runs
                 .iter()
                 .flat_map(|(_, r)| &r.series)
-                .filter(|s| s.metric == spec.metric && s.entity == *name)
+                .filter(|s| s.metric == metric && s.entity == *name)
                 .all(|s| s.points.iter().all(|p| p.1 <= 0.0))
     };
     names.retain(|name| !is_empty(name));
-    let found = names.len();
-    names.truncate(MAX_LINES);
-    if names.is_empty() {
+    names
+}
+
+/// The lines of a figure, and how many there would be without a limit. Of two metrics, the second has room for half of them.
+fn drawn(spec: &Spec, runs: &[(&str, &RunResult)]) -> (Vec<Drawn>, usize) {
+    let of = |metric, suffix: &str, names: Vec<String>| {
+        let colours = colours(runs, &names);
+        let coloured = names.into_iter().zip(colours);
+        let drawn = coloured.map(|(entity, colour)| Drawn {
+            name: format!("{entity}{suffix}"),
+            entity,
+            metric,
+            colour,
+        });
+        drawn.collect::<Vec<_>>()
+    };
+    let mut names = shown(runs, spec.metric);
+    let mut others = spec
+        .beside
+        .map_or_else(Vec::new, |beside| shown(runs, beside.metric));
+    let found = names.len() + others.len();
+    others.truncate((MAX_LINES / 2).max(MAX_LINES.saturating_sub(names.len())));
+    names.truncate(MAX_LINES - others.len());
+    let mut all = of(spec.metric, "", names);
+    if let Some(beside) = spec.beside {
+        all.extend(of(beside.metric, beside.suffix, others));
+    }
+    // flows in the order that they have in all figures
+    all.sort_by_key(|drawn| drawn.colour);
+    (all, found)
+}
+
+pub(super) fn over_time(
+    spec: &Spec,
+    runs: &[(&str, &RunResult)],
+    end: f64,
+    buckets: usize,
+) -> Option<Figure> {
+    let of = match &spec.beside {
+        Some(beside) => &beside.figure,
+        None => spec.metric.figure()?,
+    };
+    let (drawn, found) = drawn(spec, runs);
+    if drawn.is_empty() {
         return None;
     }
-    let colours = colours(runs, &names);
-    let named: Vec<(&str, usize)> = names.iter().map(String::as_str).zip(colours).collect();
     let panels: Vec<Panel> = runs
         .iter()
         .map(|(label, run)| Panel {
             title: (*label).to_owned(),
-            lines: panel_lines(spec, stroke(of), run, &named, buckets),
+            lines: panel_lines(spec, stroke(of), run, &drawn, buckets),
             marks: marks(run),
         })
         .filter(|panel| !panel.lines.is_empty())
@@ -222,9 +283,9 @@ fn over_time(spec: &Spec, runs: &[(&str, &RunResult)], end: f64, buckets: usize)
     {
         caption += &format!(" Means over {window} each.");
     }
-    if found > names.len() {
-        caption +=
-            &format!(" The first {MAX_LINES} of {found} are drawn; all are in samples.parquet.");
+    if found > drawn.len() {
+        let drawn = drawn.len();
+        caption += &format!(" The first {drawn} of {found} are drawn; all are in samples.parquet.");
     }
     let y = value_axis(of.axis, unit(spec.metric), of.may_be_log, &panels);
     let columns = runs.len();
@@ -253,7 +314,7 @@ fn panel_lines(
     spec: &Spec,
     stroke: Stroke,
     run: &RunResult,
-    named: &[(&str, usize)],
+    drawn: &[Drawn],
     buckets: usize,
 ) -> Vec<Line> {
     let of_bound = run.series.iter().filter(|s| Some(s.metric) == spec.bound);
@@ -270,102 +331,13 @@ fn panel_lines(
         };
         Line::new((name, 0), Stroke::Area, points(s), buckets)
     });
-    let of_metric = run.series.iter().filter(|s| s.metric == spec.metric);
-    let lines = of_metric.filter_map(|s| {
-        let colour = named.iter().find(|(name, _)| *name == s.entity)?.1;
-        Some(Line::new(
-            (s.entity.clone(), colour),
-            stroke,
-            points(s),
-            buckets,
-        ))
+    let lines = drawn.iter().filter_map(|of| {
+        let is_it = |s: &&Series| s.metric == of.metric && s.entity == of.entity;
+        let found = run.series.iter().find(is_it)?;
+        let name = (of.name.clone(), of.colour);
+        Some(Line::new(name, stroke, points(found), buckets))
     });
     bounds.chain(lines).collect()
-}
-
-/// Distribution functions of the round-trip time: a panel for each flow, a line for each variant;
-/// of one variant, a single panel with all flows.
-fn rtt_cdf(runs: &[(&str, &RunResult)]) -> Option<Figure> {
-    let mut flows: Vec<&str> = Vec::new();
-    for flow in runs
-        .iter()
-        .flat_map(|(_, r)| &r.flows)
-        .filter(|f| f.rtt.cdf.len() > 1)
-    {
-        if !flows.contains(&flow.name.as_str()) {
-            flows.push(&flow.name);
-        }
-    }
-    flows.truncate(MAX_LINES);
-    let line = |run: &RunResult, flow: &str, name: &str, colour| {
-        let found = run
-            .flows
-            .iter()
-            .find(|f| f.name == flow && f.rtt.cdf.len() > 1)?;
-        let points = found
-            .rtt
-            .cdf
-            .iter()
-            .filter(|p| p.0 > 0.0)
-            .copied()
-            .collect();
-        // a distribution has few points, all of which are drawn
-        let name = (name.to_owned(), colour);
-        Some(Line::new(name, Stroke::Line, points, usize::MAX).unbroken())
-    };
-    let panels: Vec<Panel> = match runs {
-        [] => Vec::new(),
-        [(label, run)] => vec![Panel {
-            title: (*label).to_owned(),
-            marks: Vec::new(),
-            lines: {
-                let names: Vec<String> = flows.iter().map(|&flow| flow.to_owned()).collect();
-                let coloured = flows.iter().zip(colours(runs, &names));
-                coloured
-                    .filter_map(|(flow, colour)| line(run, flow, flow, colour))
-                    .collect()
-            },
-        }],
-        _ => flows
-            .iter()
-            .map(|flow| Panel {
-                title: (*flow).to_owned(),
-                marks: Vec::new(),
-                lines: runs
-                    .iter()
-                    .enumerate()
-                    .filter_map(|(i, (label, run))| line(run, flow, label, i))
-                    .collect(),
-            })
-            .collect(),
-    };
-    let all = || {
-        panels
-            .iter()
-            .flat_map(|p| &p.lines)
-            .flat_map(|l| &l.points)
-            .map(|p| p.0)
-    };
-    let (min, max) = (all().reduce(f64::min)?, all().reduce(f64::max)?);
-    Some(Figure {
-        id: "rtt-cdf",
-        title: "Distribution of the round-trip time",
-        caption: "Share of the round trips that took at most so long.".to_owned(),
-        columns: panels.len(),
-        x: Axis {
-            title: "RTT",
-            unit: Unit::Milliseconds,
-            scale: Scale::logarithmic(min, max),
-            lanes: Vec::new(),
-        },
-        y: Axis {
-            title: "Share",
-            unit: Unit::Share,
-            scale: Scale::Linear(0.0, 1.0),
-            lanes: Vec::new(),
-        },
-        panels,
-    })
 }
 
 /// The windows that bound each flow: a panel for each flow and variant.

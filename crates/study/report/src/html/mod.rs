@@ -3,6 +3,7 @@
 mod chart;
 mod data;
 mod decimate;
+mod delays;
 mod figures;
 mod found;
 mod line;
@@ -15,15 +16,13 @@ use crate::terminal::has_heads;
 use crate::text::escape;
 use crate::{Report, headline, tables};
 use core::fmt::Write;
+use data::Captions;
 
 /// Style and script of the page, from `web/` (see `build.rs`).
 const STYLE: &str = include_str!(concat!(env!("OUT_DIR"), "/report.css"));
 const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/report.js"));
 
-/// The figure that stands below what was found.
-const LEAD: &str = "rtt";
-
-/// The page: what was found with the round trips over time below it, the tables of a first look, all other figures, all
+/// The page: what was found with the delays over time below it, the tables of a first look, all other figures, all
 /// tables. It holds everything that it shows, requests nothing from elsewhere (its own policy
 /// forbids that), and is the same for the same results.
 pub fn html(report: &Report<'_>) -> String {
@@ -39,7 +38,7 @@ pub fn html(report: &Report<'_>) -> String {
         found::html(&mut out, &found, report.variants.len() > 2);
     }
     let is_above = |table: &Table| *table == found || first_look.contains(table);
-    let (lead, others): (Vec<_>, Vec<_>) = figures.iter().partition(|f| f.id == LEAD);
+    let (lead, others): (Vec<_>, Vec<_>) = figures.iter().partition(|f| f.id == delays::OVER_TIME);
     let note = figures_note(report);
     if !note.is_empty() && !lead.is_empty() {
         let _ = write!(out, "<p class=\"caption\">{note}</p>");
@@ -79,14 +78,14 @@ pub fn html(report: &Report<'_>) -> String {
          beside this file.</footer><script type=\"application/json\" id=\"report-data\">{data}</script>\
          <script>{SCRIPT}</script></body></html>",
         escape(report.version),
-        data = data::json(&figures),
+        data = data::json(&figures, Captions::Left),
     );
     out
 }
 
-/// The data of the page's figures, as `web/src/report/data.ts` decodes it.
+/// The data of the page's figures with their captions, as `web/src/report/data.ts` decodes it.
 pub fn figures_json(report: &Report<'_>) -> String {
-    data::json(&figures::figures(&report.variants))
+    data::json(&figures::figures(&report.variants), Captions::Written)
 }
 
 fn head(out: &mut String, report: &Report<'_>) {

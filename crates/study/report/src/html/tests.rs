@@ -322,3 +322,121 @@ fn handovers_are_marked_in_every_figure_over_time_and_nowhere_else() {
     assert!(with.matches(&both).count() >= over_time);
     assert!(!without.contains("\"marks\""));
 }
+
+/// The titles of the panels of a figure, the names of their lines and the title of the axis, from the page's data.
+fn of_figure(page: &str, id: &str) -> (String, String, Vec<Vec<String>>) {
+    let data = page.split("id=\"report-data\">").nth(1).expect("data");
+    let data = data.split("</script>").next().expect("its end");
+    let data: serde_json::Value = serde_json::from_str(data).expect("JSON");
+    let figures = data["figures"].as_array().expect("figures");
+    let figure = figures.iter().find(|figure| figure["id"] == id);
+    let figure = figure.expect("the figure");
+    let text = |value: &serde_json::Value| value.as_str().expect("a text").to_owned();
+    let panels = figure["panels"].as_array().expect("panels").iter();
+    let lines = panels.map(|panel| {
+        let lines = panel["lines"].as_array().expect("lines").iter();
+        lines.map(|line| text(&line["name"])).collect()
+    });
+    let (title, axis) = (text(&figure["title"]), text(&figure["y"]["title"]));
+    (title, axis, lines.collect())
+}
+
+/// A result whose flow "bbr" is a call: no round trips, one-way delays.
+fn with_call(mut result: RunResult) -> RunResult {
+    for flow in result.flows.iter_mut().filter(|flow| flow.name == "bbr") {
+        flow.rtt = scenario::Distribution::default();
+    }
+    for series in &mut result.series {
+        if series.entity == "bbr" && series.metric == Metric::Rtt {
+            series.metric = Metric::Owd;
+        }
+    }
+    result
+}
+
+#[test]
+fn a_call_has_a_line_of_its_one_way_delay_where_its_sentence_has_it() {
+    let (a, b) = (
+        [with_call(run(1, 40.0, 100))],
+        [with_call(run(1, 2.0, 100))],
+    );
+    let page = page(&[("pep=none", &a), ("pep=default", &b)], |_| {});
+    let (title, axis, lines) = of_figure(&page, "rtt");
+    assert_eq!(title, "Round-trip time and one-way delay");
+    assert_eq!(axis, "RTT; one-way delay of datagrams");
+    assert_eq!(lines, vec![["cubic", "bbr (one-way)"]; 2]);
+    assert!(page.contains("<span>one-way delay 38.0 → 1.90 ms</span>"));
+    // its colour is the one that it has everywhere
+    assert!(page.contains("{\"name\":\"bbr (one-way)\",\"colour\":1,"));
+    assert_eq!(
+        page.matches(">Round-trip time and one-way delay</a>")
+            .count(),
+        1
+    );
+}
+
+#[test]
+fn calls_alone_have_a_figure_of_one_way_delays_and_results_without_them_are_as_they_were() {
+    let mut calls = with_call(run(1, 2.0, 100));
+    calls.flows.retain(|flow| flow.name == "bbr");
+    calls.series.retain(|series| series.entity != "cubic");
+    let calls_only = page(&[("", &[calls])], |_| {});
+    let (title, axis, lines) = of_figure(&calls_only, "rtt");
+    assert_eq!(
+        (title.as_str(), axis.as_str()),
+        ("One-way delay", "One-way delay")
+    );
+    assert_eq!(lines, [["bbr"]]);
+    let older = page(&[("", &[run(1, 2.0, 100)])], |_| {});
+    let (title, axis, lines) = of_figure(&older, "rtt");
+    assert_eq!((title.as_str(), axis.as_str()), ("Round-trip time", "RTT"));
+    assert_eq!(lines, [["cubic", "bbr"]]);
+    assert!(!older.contains("ne-way delay</h3>"));
+}
+
+#[test]
+fn beside_many_round_trips_there_is_room_for_calls() {
+    let mut result = with_call(run(1, 2.0, 100));
+    for i in 0..20 {
+        let mut series = result.series[3].clone();
+        assert_eq!(series.metric, Metric::Rtt);
+        series.entity = format!("flow{i}");
+        result.series.push(series);
+    }
+    let page = page(&[("", &[result])], |_| {});
+    let (_, _, lines) = of_figure(&page, "rtt");
+    assert_eq!(lines[0].len(), 10);
+    assert!(lines[0].contains(&"bbr (one-way)".to_owned()));
+    assert!(page.contains("The first 10 of 22 are drawn"));
+}
+
+#[test]
+fn figures_without_a_page_have_their_captions() {
+    let runs = [with_call(run(1, 2.0, 100))];
+    let summary = summary(&runs);
+    let report = Report {
+        title: "t",
+        description: "",
+        world: "sim",
+        version: "0",
+        command: &[],
+        seed: 1,
+        repeats: 1,
+        settings: Vec::new(),
+        variants: vec![Variant {
+            label: String::new(),
+            summary: &summary,
+            runs: &runs,
+        }],
+    };
+    let data: serde_json::Value = serde_json::from_str(&figures_json(&report)).expect("JSON");
+    let caption = |id: &str| {
+        let figures = data["figures"].as_array().expect("figures");
+        let figure = figures.iter().find(|figure| figure["id"] == id);
+        let caption = figure.expect(id)["caption"].as_str();
+        caption.expect("a caption").to_owned()
+    };
+    assert!(caption("rtt").contains("the delay one way"));
+    assert!(caption("received").contains(" Means over 10 ms each."));
+    assert!(!html(&report).contains("\"caption\":"));
+}

@@ -54,8 +54,27 @@ struct Step {
     delivered: Bytes,
     received: Bytes,
     received_earlier: Vec<Bytes>,
-    rtt_sum_ns: u64,
-    rtt_count: u64,
+    rtt: Mean,
+    owd: Mean,
+}
+
+/// The mean of a step's times.
+#[derive(Debug, Default)]
+struct Mean {
+    sum_ns: u64,
+    count: u64,
+}
+
+impl Mean {
+    fn add(&mut self, time: Duration) {
+        self.sum_ns = self.sum_ns.saturating_add(time.as_nanos());
+        self.count += 1;
+    }
+
+    /// In ms; none of no times.
+    fn get(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64 / 1e6)
+    }
 }
 
 /// A step of the time series.
@@ -69,6 +88,8 @@ pub struct StepTotals {
     pub received_earlier: Vec<Bytes>,
     /// Its mean round-trip time, ms.
     pub rtt_ms: Option<f64>,
+    /// The mean one-way delay of its datagrams, ms.
+    pub owd_ms: Option<f64>,
 }
 
 impl FlowMeter {
@@ -124,14 +145,14 @@ impl FlowMeter {
         self.on_received(bytes, at);
         self.bursts.on_datagram(number);
         self.on_delivered(bytes, owd);
+        self.step.owd.add(owd);
         self.jitter.on_packet(owd);
     }
 
     /// A round-trip time.
     pub fn on_rtt(&mut self, rtt: Duration) {
         self.rtt.record(rtt);
-        self.step.rtt_sum_ns += rtt.as_nanos();
-        self.step.rtt_count += 1;
+        self.step.rtt.add(rtt);
     }
 
     /// A page or transfer arrived whole.
@@ -168,8 +189,8 @@ impl FlowMeter {
             delivered: step.delivered,
             received: step.received,
             received_earlier: step.received_earlier,
-            rtt_ms: (step.rtt_count > 0)
-                .then(|| step.rtt_sum_ns as f64 / step.rtt_count as f64 / 1e6),
+            rtt_ms: step.rtt.get(),
+            owd_ms: step.owd.get(),
         }
     }
 

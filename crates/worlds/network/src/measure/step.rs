@@ -45,6 +45,9 @@ impl FlowStep {
         if let Some(rtt) = step.rtt_ms {
             series.push(name, Metric::Rtt, now, rtt);
         }
+        if let Some(owd) = step.owd_ms {
+            series.push(name, Metric::Owd, now, owd);
+        }
         if let Some(sender) = self.sender {
             let mut push =
                 |metric, bytes: Bytes| series.push(name, metric, now, bytes.get() as f64);
@@ -111,5 +114,34 @@ mod tests {
             (Metric::ReceiveWindow, vec![(at(2), 5_000.0)]),
         ];
         assert_eq!(points, expected);
+    }
+
+    #[test]
+    fn datagrams_have_the_mean_of_their_one_way_delays_where_any_came() {
+        let second = Duration::from_secs(1);
+        let ms = Duration::from_millis;
+        let mut meter = FlowMeter::new(Instant::ZERO);
+        let mut series = SeriesSet::default();
+        let arrivals = [&[(0, 30), (1, 50), (3, 70)][..], &[], &[(4, 20)]];
+        let mut now = Instant::ZERO;
+        for of_step in arrivals {
+            now += second;
+            for &(number, owd) in of_step {
+                meter.on_datagram(number, Bytes::new(200), ms(owd), now);
+            }
+            FlowStep::default().push(now, second, ("call", &mut meter), &mut series);
+        }
+        // payload of a stream has a delay too, which is no datagram's
+        meter.on_delivered(Bytes::new(200), ms(900));
+        now += second;
+        FlowStep::default().push(now, second, ("call", &mut meter), &mut series);
+        let mut all = series.finish().into_iter();
+        let owd = all.find(|s| s.metric == Metric::Owd).expect("written");
+        let expected = [
+            (Instant::ZERO + second, 50.0),
+            (Instant::ZERO + second * 3, 20.0),
+        ];
+        assert_eq!(owd.points, expected);
+        assert!(all.all(|s| s.metric != Metric::Rtt));
     }
 }
