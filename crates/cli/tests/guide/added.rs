@@ -212,6 +212,7 @@ fn what_is_added_by_the_guides_lines_can_be_used() {
         .args(["run", "--quiet", "--offline", "--package", "user"])
         .current_dir(&tree)
         .env("CARGO_TARGET_DIR", root().join("target/guide/target"))
+        .env("CARGO_INCREMENTAL", "0")
         .env_remove("RUSTC_WORKSPACE_WRAPPER")
         .output()
         .expect("cargo");

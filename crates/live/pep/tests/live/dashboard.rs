@@ -129,6 +129,7 @@ fn a_viewer_is_passed_on_to_the_successor() {
         .proxy
         .enter(|| client.reconnect())
         .expect("the new one");
+    old.wait_until("it accepts no more", || !old.listens(&hosts.proxy));
     let _short = Download::start(&hosts, 8082);
     let is_new = |view: &View| {
         let flows = view.entities("flow");

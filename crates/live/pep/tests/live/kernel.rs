@@ -175,12 +175,7 @@ fn a_predecessor_that_is_killed_leaves_one_that_serves_or_nothing() {
         if is_serving {
             new.wait_until("it serves", || new.log().contains("accepting"));
         } else {
-            new.wait_until("it has the sockets", || {
-                hosts
-                    .proxy
-                    .sh("ss -Hltnp")
-                    .contains(&format!("pid={},", new.child.id()))
-            });
+            new.wait_until("it has the sockets", || new.listens(&hosts.proxy));
         }
         kill(&mut old);
         // what the old one had is reset at both ends

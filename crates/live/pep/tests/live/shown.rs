@@ -253,6 +253,8 @@ fn both_processes_of_an_upgrade_set_windows() {
         .replace("{dir}/pep.sock", socket.to_str().expect("plain"));
     let mut new = Daemon::spawn(&hosts.proxy, folder, &config, &["--upgrade"]);
     new.wait_until("it serves", || new.log().contains("accepting"));
+    // until then a connection may be either's
+    old.wait_until("it accepts no more", || !old.listens(&hosts.proxy));
     let (near, far) = pair(&hosts, false, 5_676);
     new.wait_until("its window is set so", || {
         let flows = pep::flows(&socket).expect("it answers");

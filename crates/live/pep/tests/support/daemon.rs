@@ -46,6 +46,12 @@ impl Daemon {
         Self::spawn_as(host, folder, log, &[], &path, more)
     }
 
+    /// Whether it may accept connections: a socket that listens is open in it.
+    pub fn listens(&self, host: &Namespace) -> bool {
+        let sockets = host.sh("ss -Hltnp");
+        sockets.contains(&format!("pid={},", self.child.id()))
+    }
+
     /// Starts it with a clock of the test's, and waits until it accepts.
     pub fn start_with_clock(host: &Namespace, config: &str, clock: &testing::StepClock) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
