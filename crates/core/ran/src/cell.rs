@@ -40,6 +40,8 @@ pub struct Cell<P> {
     pub(crate) ues: Vec<Ue>,
     /// Which UEs the cell serves: by itself, for of a thousand it may be a hundred, and all are looked through.
     pub(crate) is_served: Vec<bool>,
+    /// By UE: whether what waits for it may have changed since [`Self::take_changed`].
+    pub(crate) has_changed: Vec<bool>,
     pub(crate) bearers: Vec<Bearer<P>>,
     pub(crate) blocks: Blocks,
     pub(crate) statuses: Statuses,
@@ -124,6 +126,7 @@ impl<P: Packet + Send> Cell<P> {
             wake: None,
             stats,
             is_served: vec![true; built.len()],
+            has_changed: vec![false; built.len()],
             ues: built,
             bearers,
             frame,
@@ -158,6 +161,7 @@ impl<P: Packet + Send> Cell<P> {
         let number = state.sdap.bearer(qfi);
         let bearer = state.bearers.start as u32 + number;
         let bytes = packet.bytes();
+        self.has_changed[ue.0] = true;
         let stats = &mut self.stats.ues[ue.0].bearers[number as usize].downlink;
         stats.received.add(bytes);
         if !self.upf.admits(now, bytes) {
@@ -318,6 +322,7 @@ impl<P: Packet + Send> Cell<P> {
         direction: Direction,
     ) -> (&mut Rlc<P>, Cx<'_>) {
         let bearer_state = &mut self.bearers[bearer];
+        self.has_changed[bearer_state.ue as usize] = true;
         let stats: &mut DirectionStats = self.stats.ues[bearer_state.ue as usize].bearers
             [bearer_state.number]
             .direction_mut(direction);

@@ -112,6 +112,7 @@ impl<P: Packet + Send> Cell<P> {
     ) -> u64 {
         let chunks = &mut self.blocks.get_mut(block).chunks;
         let state = &mut self.bearers[bearer];
+        self.has_changed[state.ue as usize] = true;
         let stats =
             self.stats.ues[state.ue as usize].bearers[state.number].direction_mut(direction);
         let entity = EntityId::new(bearer, direction);

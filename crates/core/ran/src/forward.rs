@@ -161,6 +161,7 @@ impl<P: Packet + Send> Cell<P> {
         };
         let state = &self.bearers[bearer];
         let ue = state.ue as usize;
+        self.has_changed[ue] = true;
         let stats = &mut self.stats.ues[ue].bearers[state.number].downlink;
         let bytes = packet.bytes();
         stats.upf.add(bytes);
@@ -236,6 +237,7 @@ impl<P: Packet + Send> Cell<P> {
             return;
         }
         let place = Place::of(&self.bearers[bearer], Layer::Upf);
+        self.has_changed[place.ue.0] = true;
         let stats = &mut self.stats.ues[place.ue.0].bearers[place.bearer].downlink;
         let room = sdap.room(now);
         let round = HandDown {
@@ -278,6 +280,7 @@ impl<P: Packet + Send> Cell<P> {
         };
         let state = &mut self.bearers[bearer];
         let place = Place::of(state, layer);
+        self.has_changed[place.ue.0] = true;
         let stats = &mut self.stats.ues[place.ue.0].bearers[place.bearer].downlink;
         let (rlc, timers) = (state.rlc_mut(Direction::Downlink), &mut self.timers);
         let entity = EntityId::new(bearer, Direction::Downlink);

@@ -86,6 +86,13 @@ impl<P: Packet + Send> Cell<P> {
         self.is_served.get(ue.0).copied().unwrap_or(false)
     }
 
+    /// Whether what waits for a UE, at any layer and in either direction, or the packets of it in the cell may have changed
+    /// since this was last called for it; a UE that does not exist has not.
+    pub fn take_changed(&mut self, ue: UeIndex) -> bool {
+        let changed = self.has_changed.get_mut(ue.0);
+        changed.is_some_and(core::mem::take)
+    }
+
     /// The cell serves a UE from now on.
     pub fn take_in(&mut self, now: Instant, ue: UeIndex) {
         let slot = self.frame.containing(now);

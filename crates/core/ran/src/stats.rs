@@ -117,23 +117,16 @@ impl Sojourns {
     }
 }
 
-/// One direction of one bearer.
+/// One direction of one bearer. What each packet changes comes first: of a thousand UEs, each line of it that is read comes
+/// from memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DirectionStats {
     /// Packets handed in.
     pub received: Amount,
     /// Packets handed out at the other end.
     pub delivered: Amount,
-    /// Packets dropped.
-    pub dropped: Drops,
-    /// Packets handed out as the UE left the cell.
-    pub handed_over: Amount,
-    /// Packets above the RLC now (downlink): on N3, and in the queues of UPF and SDAP.
+    /// Packets above the RLC now (downlink): on N3, and in the queues of UPF and SDAP (`upf`, `sdap`).
     pub core: Amount,
-    /// Of those, what waits in the UPF's queue now.
-    pub upf: Amount,
-    /// Of those, what waits in the queues of the SDAP sublayer now.
-    pub sdap: Amount,
     /// Packets waiting in the RLC buffer now, of which no byte has been sent.
     pub queued: Amount,
     /// Packets sent in part or whole, and not yet delivered, now.
@@ -149,6 +142,14 @@ pub struct DirectionStats {
     pub sojourns: Sojourns,
     /// The highest number ([`queue::Packet::number`]) of packets that the MAC has pulled to their last byte.
     pub transmitted: Option<u64>,
+    /// Of `core`, what waits in the UPF's queue now.
+    pub upf: Amount,
+    /// Of `core`, what waits in the queues of the SDAP sublayer now.
+    pub sdap: Amount,
+    /// Packets dropped.
+    pub dropped: Drops,
+    /// Packets handed out as the UE left the cell.
+    pub handed_over: Amount,
     /// Bytes that RLC sent again.
     pub rlc_retransmitted: Bytes,
     /// Bytes that the receiver had already.

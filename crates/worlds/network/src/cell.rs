@@ -296,7 +296,10 @@ impl<P: Packet + Send> CellAccess<P> {
         self.take_outputs();
         let mut at = 0;
         while let Some(&ue) = self.busy.get(at) {
-            if self.record(now, ue) {
+            if !self.cell.take_changed(ue) {
+                debug_assert!(self.is_recorded(ue), "nothing of {ue:?} has changed");
+                at += 1;
+            } else if self.record(now, ue) {
                 at += 1;
             } else {
                 self.is_busy[ue.0] = false;

@@ -266,8 +266,7 @@ impl Network {
 
     /// A packet that a tunnel gives out at the edge goes on towards its server.
     pub(crate) fn continue_up(&mut self, now: Instant, packet: Packet) {
-        let label = packet.label();
-        let handle = self.pool.insert(packet, label);
+        let handle = self.insert(packet);
         self.enter_path(now, handle);
     }
 
@@ -298,8 +297,8 @@ impl Network {
 
     /// A packet goes on from the edge towards its UE.
     pub(crate) fn enter_access(&mut self, now: Instant, handle: Handle) {
-        let flow = self.pool.get(handle).flow;
-        self.enter(now, (0, Direction::Downlink), self.route(flow), handle);
+        let route = self.route(self.pool.owner(handle));
+        self.enter(now, (0, Direction::Downlink), route, handle);
     }
 
     /// A packet that has come out at the edge goes no further.
@@ -311,6 +310,11 @@ impl Network {
     /// A packet goes on from the edge towards its server.
     pub(crate) fn enter_path(&mut self, now: Instant, handle: Handle) {
         self.offer(now, self.topology.path_up(), handle);
+    }
+
+    /// The flow of a packet that has come out.
+    pub(crate) fn flow_of(&self, handle: Handle) -> u32 {
+        self.pool.owner(handle)
     }
 
     /// A look at a packet that has come out.
@@ -342,7 +346,7 @@ impl Network {
                 Exit::Out(place) => return Some((place, handle)),
                 Exit::Path => self.offer(now, self.topology.path_down(), handle),
                 Exit::Hosts => {
-                    let flow = self.pool.get(handle).flow;
+                    let flow = self.pool.owner(handle);
                     self.offer(now, self.hosts[flow as usize].up, handle);
                 }
             }
@@ -444,8 +448,12 @@ impl Network {
 
     fn admit(&mut self, packet: Packet) -> Handle {
         self.counts.sent += 1;
-        let label = packet.label();
-        self.pool.insert(packet, label)
+        self.insert(packet)
+    }
+
+    fn insert(&mut self, packet: Packet) -> Handle {
+        let (flow, label) = (packet.flow, packet.label());
+        self.pool.insert(packet, flow, label)
     }
 
     fn offer(&mut self, now: Instant, id: LinkId, handle: Handle) {

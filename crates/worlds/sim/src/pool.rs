@@ -82,6 +82,8 @@ impl QueuePacket for Handle {
 #[derive(Debug)]
 pub(crate) struct Pool<T> {
     slots: Vec<Option<T>>,
+    /// Of each slot the owner of its packet, by itself: it is looked at on the way, where the packet is in no cache.
+    owners: Vec<u32>,
     free: Vec<u32>,
 }
 
@@ -89,21 +91,29 @@ impl<T> Default for Pool<T> {
     fn default() -> Self {
         Self {
             slots: Vec::new(),
+            owners: Vec::new(),
             free: Vec::new(),
         }
     }
 }
 
 impl<T> Pool<T> {
-    /// Stores a packet, of which links and queues see this label.
-    pub(crate) fn insert(&mut self, packet: T, label: Label) -> Handle {
+    /// Stores a packet of `owner`, of which links and queues see this label.
+    pub(crate) fn insert(&mut self, packet: T, owner: u32, label: Label) -> Handle {
         if let Some(index) = self.free.pop() {
             self.slots[index as usize] = Some(packet);
+            self.owners[index as usize] = owner;
             return Handle::new(index, label);
         }
         let index = u32::try_from(self.slots.len()).expect("fewer than 2^32 packets in flight");
         self.slots.push(Some(packet));
+        self.owners.push(owner);
         Handle::new(index, label)
+    }
+
+    /// Whose packet it is.
+    pub(crate) fn owner(&self, handle: Handle) -> u32 {
+        self.owners[handle.index as usize]
     }
 
     /// Looks at a packet.
@@ -165,14 +175,16 @@ mod tests {
     #[test]
     fn slots_are_reused_and_counted() {
         let mut pool = Pool::default();
-        let a = pool.insert("a", label(1500));
-        let b = pool.insert("b", label(40));
+        let a = pool.insert("a", 7, label(1500));
+        let b = pool.insert("b", 8, label(40));
         assert_eq!(
             (pool.len(), *pool.get(a), b.bytes()),
             (2, "a", Bytes::new(40))
         );
+        assert_eq!((pool.owner(a), pool.owner(b)), (7, 8));
         assert_eq!(pool.take(a), "a");
-        let c = pool.insert("c", label(52));
+        let c = pool.insert("c", 9, label(52));
+        assert_eq!((pool.owner(c), pool.owner(b)), (9, 8));
         assert_eq!((pool.len(), pool.slots.len(), *pool.get(c)), (2, 2, "c"));
     }
 }

@@ -3,7 +3,7 @@
 use super::{BearerMeters, CellAccess};
 use crate::measure::{PassageMeter, QueueMeter, SeriesSet};
 use queue::Packet;
-use ran::{Direction, DropReason, Layer, Output, UeIndex};
+use ran::{BearerStats, Direction, DropReason, Layer, Output, UeIndex};
 use scenario::{FlowSpec, Metric, QueueResult, UeSpec};
 use units::{BitRate, Instant};
 
@@ -74,25 +74,39 @@ impl<P: Packet + Send> CellAccess<P> {
         }
     }
 
+    /// Whether what was written down last of a UE holds, and packets of it are in the cell.
+    pub(super) fn is_recorded(&self, ue: UeIndex) -> bool {
+        let bearers = &self.cell.stats().ues[ue.0].bearers;
+        let holds_packets = bearers.iter().any(holds_packets);
+        let mut both = self.meters[ue.0].iter().zip(bearers);
+        holds_packets
+            && both.all(|(meters, bearer)| {
+                let down = &bearer.downlink;
+                let is_above = |[upf, sdap]: &[QueueMeter; 2]| {
+                    (upf.bytes(), sdap.bytes()) == (down.upf.bytes, down.sdap.bytes)
+                };
+                meters.down.bytes() == down.backlog
+                    && meters.up.bytes() == bearer.uplink.backlog
+                    && meters.above.as_ref().is_none_or(is_above)
+            })
+    }
+
     /// Writes down what waits for a UE. False if no packet of it is in the cell.
     pub(super) fn record(&mut self, now: Instant, ue: UeIndex) -> bool {
         let bearers = &self.cell.stats().ues[ue.0].bearers;
-        let mut holds_packets = false;
         for (meters, bearer) in self.meters[ue.0].iter_mut().zip(bearers) {
             for (meter, one) in [
                 (&mut meters.down, &bearer.downlink),
                 (&mut meters.up, &bearer.uplink),
             ] {
                 meter.set(now, one.backlog);
-                let held = one.core.packets + one.queued.packets + one.in_flight.packets;
-                holds_packets |= !held.is_zero() || !one.backlog.is_zero();
             }
             if let Some([upf, sdap]) = &mut meters.above {
                 upf.set(now, bearer.downlink.upf.bytes);
                 sdap.set(now, bearer.downlink.sdap.bytes);
             }
         }
-        holds_packets
+        bearers.iter().any(holds_packets)
     }
 
     /// A step of the time series: queues, capacity, PRBs and CQI.
@@ -165,6 +179,14 @@ impl<P: Packet + Send> CellAccess<P> {
         results.extend(self.uplink.into_iter().flat_map(|above| above.finish(end)));
         results
     }
+}
+
+/// Whether a packet of a bearer is in the cell, or anything of it is to be sent again.
+fn holds_packets(bearer: &BearerStats) -> bool {
+    [&bearer.downlink, &bearer.uplink].into_iter().any(|one| {
+        let held = one.core.packets + one.queued.packets + one.in_flight.packets;
+        !held.is_zero() || !one.backlog.is_zero()
+    })
 }
 
 pub(super) fn meters(

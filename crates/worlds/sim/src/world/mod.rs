@@ -31,7 +31,9 @@ use network::measure::{Bottleneck, FlowMeter, QueueMeter, SeriesSet};
 use network::{LinkId, ue_address};
 use queue::{Ecn, Packet as _};
 use rnis::Rnti;
-use scenario::{ApplicationResult, CdbeSpec, FlowResult, FlowSpec, Observer, PepSpec, RunResult};
+use scenario::{
+    ApplicationResult, CdbeSpec, FlowResult, FlowSpec, Observer, PepMode, PepSpec, RunResult,
+};
 use std::collections::BTreeMap;
 use tunnel::UeTunnel;
 use units::{Duration, Instant, Streams};
@@ -231,9 +233,7 @@ impl World {
             }
             Place::EdgeDown if !self.tunnels.is_empty() => return self.enter_at_edge(handle),
             Place::EdgeDown | Place::EdgeUp => {
-                let packet = self.net.peek(handle);
-                let is_taken = matches!(packet.body, Body::Segment { .. })
-                    && self.flows[packet.flow as usize].is_intercepted;
+                let is_taken = self.pep.mode != PepMode::None && self.is_intercepted(handle);
                 match (place, is_taken) {
                     (Place::EdgeDown, false) => return self.pass_down(handle),
                     (_, false) => return self.net.enter_path(self.now, handle),
@@ -246,10 +246,17 @@ impl World {
         self.hand_over(side, packet);
     }
 
+    /// True of a packet that the proxy takes.
+    fn is_intercepted(&self, handle: Handle) -> bool {
+        let packet = self.net.peek(handle);
+        matches!(packet.body, Body::Segment { .. })
+            && self.flows[packet.flow as usize].is_intercepted
+    }
+
     /// A packet that is not split passes the edge on its way to its UE.
     fn pass_down(&mut self, mut handle: Handle) {
         if let Some(control) = &mut self.control {
-            let flow = self.net.peek(handle).flow;
+            let flow = self.net.flow_of(handle);
             let address = ue_address(self.flows[flow as usize].spec.ue).into();
             if let Some(holder) = &mut control.holder {
                 let mut left = Left::default();
