@@ -28,7 +28,7 @@ def executed(name: str) -> list[Any]:
         cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
         assert cells
         committed = [kinds(cell) for cell in cells]
-        client = NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(FOLDER)}})
+        client = NotebookClient(notebook, timeout=600, startup_timeout=600, resources={"metadata": {"path": str(FOLDER)}})
         try:
             client.execute()
             # a page that shows the notebook shows what it does: `scripts/notebooks` keeps it

@@ -103,8 +103,9 @@ fn faults(file: &Path, options: &[&str]) -> String {
     for option in options {
         tshark.args(["-o", option]);
     }
+    // a guess by the first bytes, which are a port of any value, makes RTCP of some
     let output = tshark
-        .arg("-r")
+        .args(["-d", "udp.port==6511,data", "-r"])
         .arg(file)
         .args(["-Y", "_ws.malformed || _ws.expert.severity == \"Error\""])
         .output();
