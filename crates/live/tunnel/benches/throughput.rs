@@ -25,6 +25,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use support::{Daemon, Hosts, Namespace, SERVER, client_config, one_path, plain, server_config};
 
@@ -156,8 +157,10 @@ fn wireguard(program: &PathBuf) -> Measured {
             (key, public.trim().to_owned())
         })
         .collect();
-    // names of its devices are those of its control sockets, which all namespaces share
-    let names = ["s", "c"].map(|end| format!("wg{end}{}", std::process::id()));
+    // names of its devices are those of its control sockets, which all namespaces share and which outlive it
+    static RUNS: AtomicUsize = AtomicUsize::new(0);
+    let run = RUNS.fetch_add(1, Ordering::Relaxed);
+    let names = ["s", "c"].map(|end| format!("wg{end}{}-{run}", std::process::id()));
     for (own, (host, name)) in [(&hosts.server, &names[0]), (&hosts.client, &names[1])]
         .into_iter()
         .enumerate()
@@ -196,6 +199,9 @@ fn wireguard(program: &PathBuf) -> Measured {
     for mut daemon in daemons {
         let _ = daemon.kill();
         let _ = daemon.wait();
+    }
+    for name in names {
+        let _ = std::fs::remove_file(format!("/run/wireguard/{name}.sock"));
     }
     measured
 }
