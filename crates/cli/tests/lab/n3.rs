@@ -124,11 +124,13 @@ fn curl_gets_every_byte_over_n3_and_another_program_reads_the_wire() {
 
         let packets = capture.packets();
         for way in [Way::Down, Way::Up] {
-            let numbers: Vec<u32> = packets
+            let mut numbers: Vec<u32> = packets
                 .iter()
                 .filter(|packet| packet.way == way)
                 .map(|packet| packet.sequence)
                 .collect();
+            // two processors may have them at the other end in another order
+            numbers.sort_unstable();
             assert!(follow_each_other(&numbers), "{way:?}: {numbers:?}");
         }
         assert!(packets.iter().all(|packet| packet.qfi == 1));
