@@ -49,12 +49,17 @@ pub(crate) const TUNNEL_EDGE: Ipv4Addr = Ipv4Addr::new(10, 48, 0, 1);
 /// Its address at the gateway.
 pub(crate) const TUNNEL_GATEWAY: Ipv4Addr = Ipv4Addr::new(10, 48, 0, 2);
 
+/// What there are several of, from 0: the first has the name alone, the second is `name-2`.
+pub(crate) fn numbered(name: &str, number: usize) -> String {
+    match number {
+        0 => name.to_owned(),
+        number => format!("{name}-{}", number + 1),
+    }
+}
+
 /// The wire to the distributed unit of a cell, at the centralized one. At the other end all are named as the first.
 pub(crate) fn f1_device(cell: usize) -> String {
-    match cell {
-        0 => "f1".to_owned(),
-        cell => format!("f1-{}", cell + 1),
-    }
+    numbered("f1", cell)
 }
 
 /// The centralized unit's address on it.
@@ -69,10 +74,7 @@ pub(crate) fn unit_address(cell: usize) -> Ipv4Addr {
 
 /// The wire of N3 to a base station, at the core. At the other end all are named as the first.
 pub(crate) fn n3_device(station: usize) -> String {
-    match station {
-        0 => "n3".to_owned(),
-        station => format!("n3-{}", station + 1),
-    }
+    numbered("n3", station)
 }
 
 /// The core's address on it.

@@ -4,7 +4,7 @@
 use crate::Error;
 use crate::child::Daemon;
 use crate::cleanup::Folder;
-use crate::names::{UE_PREFIX, WAN_DEVICE};
+use crate::names::{UE_PREFIX, WAN_DEVICE, numbered};
 use crate::namespace::Namespace;
 use crate::radio::hook;
 use crate::sites::Sites;
@@ -21,10 +21,7 @@ use std::time::Duration;
 
 /// A file of a proxy in the lab's folder: `pep.sock`, of the second one `pep-2.sock`.
 fn file(number: usize, ending: &str) -> String {
-    match number {
-        0 => format!("pep.{ending}"),
-        number => format!("pep-{}.{ending}", number + 1),
-    }
+    format!("{}.{ending}", numbered("pep", number))
 }
 
 /// Where a proxy is.
